@@ -1,0 +1,91 @@
+"""What a scheduler needs from a prefix cache, whichever engine it models.
+
+Ownership: between ``match`` and ``finish`` / ``retract`` a request owns a lock on its matched path and the slots
+it was given beyond that path. At every step ``free + evictable + protected + held == total``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+TOKEN_BYTES = 4
+
+
+class Match(NamedTuple):
+    """Tokens found for a request: resident on the device, and further ones that a host tier could load back."""
+
+    device: int
+    host: int
+
+
+class Occupancy(NamedTuple):
+    """Where the pool's tokens are. ``free + evictable + protected + held == total``."""
+
+    free: int
+    evictable: int
+    protected: int
+    held: int
+    total: int
+
+
+@dataclass(slots=True, eq=False)
+class Sequence:
+    """A request as the cache sees it.
+
+    ``prompt`` and ``output`` are packed int32. ``computed`` counts the tokens that have KV (matched ones included);
+    ``state`` belongs to the cache that serves the sequence.
+    """
+
+    rid: int
+    prompt: bytes
+    output: bytes = b""
+    namespace: str = ""
+    priority: int = 0
+    computed: int = 0
+    cache_prompt_only: bool = False
+    state: Any = field(default=None, repr=False)
+
+    @property
+    def prompt_len(self) -> int:
+        """Prompt tokens."""
+        return len(self.prompt) // TOKEN_BYTES
+
+    @property
+    def output_len(self) -> int:
+        """Output tokens, the last sampled one included."""
+        return len(self.output) // TOKEN_BYTES
+
+
+class PrefixCache(Protocol):
+    """A finite KV cache with prefix reuse."""
+
+    page_size: int
+    capacity: int
+
+    def occupancy(self) -> Occupancy:
+        """Count where every token of the pool is."""
+
+    def peek(self, seq: Sequence) -> Match:
+        """Look up without any side effect: no split, no refresh, no lock."""
+
+    def match(self, seq: Sequence) -> Match:
+        """Look up as the engine does at admission (splits, refreshes) and lock the matched path."""
+
+    def unlock(self, seq: Sequence) -> None:
+        """Undo ``match`` for a sequence that was not admitted; splits and refreshes stay."""
+
+    def allocate(self, seq: Sequence, tokens: int) -> bool:
+        """Make room and take slots for ``tokens`` further prompt tokens; False leaves the sequence as it was."""
+
+    def publish(self, seq: Sequence) -> None:
+        """The forward pass over the allocated tokens is done: make their KV visible to others."""
+
+    def decode(self, seq: Sequence, steps: int) -> int:
+        """Take slots for up to ``steps`` decode steps one after the other; returns how many found room."""
+
+    def finish(self, seq: Sequence) -> None:
+        """Cache what has KV, give back duplicates and partial pages, release every lock."""
+
+    def retract(self, seq: Sequence) -> None:
+        """Take a running sequence out: its locks go, its unshared slots are freed."""

@@ -1,10 +1,10 @@
 """Errors that end a command, each with one readable sentence and an exit code.
 
-    AdvisorError              base: never shown as a traceback
-    |-- UsageError            wrong usage of a command or an argument            exit 2
-    |   `-- UnknownName       a name that no registry holds; lists what exists   exit 2
-    |-- NoUsableInput         nothing could be evaluated                         exit 3
-    `-- OutputError           a result could not be written                      exit 2
+AdvisorError              base: never shown as a traceback
+|-- UsageError            wrong usage of a command or an argument            exit 2
+|   `-- UnknownName       a name that no registry holds; lists what exists   exit 2
+|-- NoUsableInput         nothing could be evaluated                         exit 3
+`-- OutputError           a result could not be written                      exit 2
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The plain records that cross the borders between rooms.
 
-Messages and tool lists repeat across a log, so readers intern them: two requests that carry the same message hold
-the *same* object. ``Message`` and ``ToolSet`` therefore compare and hash by identity, which makes them cheap keys
-for everything that is computed once per distinct message.
+Messages and tool lists repeat across a log, so readers intern them: two requests that carry the same message
+hold the *same* object. ``Message`` and ``ToolSet`` therefore compare and hash by identity, which makes them
+cheap keys for everything that is computed once per distinct message.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ class CacheControl:
 class Part:
     """One piece of a message's content.
 
-    ``kind`` is ``text`` or the medium (``image``, ``audio``, ``file``, ``document`` ...). ``text`` is the prompt text;
-    for other media a stable placeholder that names the medium and a hash of its source, so that equal images match.
+    ``kind`` is ``text`` or the medium (``image``, ``audio``, ``file``, ``document`` ...). ``text`` is the
+    prompt text; for other media a stable placeholder that names the medium and a hash of its source, so that
+    equal images match.
     """
 
     kind: str
@@ -109,7 +110,9 @@ class Blocks:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Token counts as the server reported them; ``cached`` and ``cache_write`` are always *inside* ``prompt``."""
+    """Token counts as the server reported them; ``cached`` and ``cache_write`` are always *inside*
+    ``prompt``.
+    """
 
     prompt: int | None = None
     completion: int | None = None
@@ -119,7 +122,9 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What was generated: a message, bare text, token ids, or only a length. ``stopped`` = a stop token was sampled."""
+    """What was generated: a message, bare text, token ids, or only a length. ``stopped`` = a stop token was
+    sampled.
+    """
 
     message: Message | None = None
     text: str | None = None
@@ -140,10 +145,10 @@ class Source:
 class Request:
     """One request to a model, with exactly one of ``messages``, ``text``, ``tokens`` and ``blocks``.
 
-    Times are epoch seconds (float) or None; ``arrival`` is the start of the request. ``tokens`` is packed int32.
-    ``parameters`` holds, as raw JSON text, what may enter the prompt or the cache key (tool_choice, response_format,
-    reasoning_effort, chat_template_kwargs, prompt_logprobs, prompt_cache_key ...); ``namespace`` holds what splits the
-    cache by itself (LoRA, cache_salt).
+    Times are epoch seconds (float) or None; ``arrival`` is the start of the request. ``tokens`` is packed
+    int32. ``parameters`` holds, as raw JSON text, what may enter the prompt or the cache key (tool_choice,
+    response_format, reasoning_effort, chat_template_kwargs, prompt_logprobs, prompt_cache_key ...);
+    ``namespace`` holds what splits the cache by itself (LoRA, cache_salt).
     """
 
     id: str

@@ -1,8 +1,9 @@
 """What a chat template family must offer.
 
-A prompt is a sequence of *groups*: runs of messages whose text depends on nothing but the messages themselves and a
-few flags (first, last, before the last question ...). Group borders lie on added-token borders, so a group's tokens
-do not depend on its neighbours, and each distinct group is rendered and tokenized once for a whole log.
+A prompt is a sequence of *groups*: runs of messages whose text depends on nothing but the messages themselves
+and a few flags (first, last, before the last question ...). Group borders lie on added-token borders, so a
+group's tokens do not depend on its neighbours, and each distinct group is rendered and tokenized once for a
+whole log.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from radixadvisor.records import Request
 
 
 class Origin(NamedTuple):
-    """Where a rendered text came from: a JSON path into the request (``messages[0].content``) and its first character."""
+    """Where a rendered text came from: a JSON path into the request (``messages[0].content``) and its first
+    character.
+    """
 
     path: str
     start: int
@@ -30,27 +33,31 @@ class Piece(NamedTuple):
 class Group(NamedTuple):
     """One unit of rendering.
 
-    ``key`` identifies the text: equal keys mean equal text. It is built from Message/ToolSet objects and plain flags.
-    ``first`` is the index of the group's first message (-1 for a head without messages), ``count`` its messages.
+    ``key`` identifies the text: equal keys mean equal text. It is built from Message/ToolSet objects and
+    plain flags. ``first`` is the index of the group's first message (-1 for a head without messages),
+    ``size`` its messages.
     """
 
     key: Hashable
     first: int
-    count: int
+    size: int
 
 
 class Renderer(Protocol):
     """A template family.
 
-    ``name`` goes into reports, ``exact`` says whether a reference implementation confirmed it, ``added_tokens`` lists
-    the strings that the tokenizer must treat as single tokens, ``bos`` is prepended by the tokenizer if not None.
+    ``name`` goes into reports, ``exact`` says whether a reference implementation confirmed it,
+    ``added_tokens`` lists the strings that the tokenizer must treat as single tokens, ``bos`` is prepended by
+    the tokenizer if not None.
     """
 
     name: str
     exact: bool
 
     def groups(self, request: Request) -> Sequence[Group]:
-        """Cut a request into groups: one cheap pass, no text is built. Generation prompt included, as last group."""
+        """Cut a request into groups: one cheap pass, no text is built. Generation prompt included, as last
+        group.
+        """
 
     def pieces(self, request: Request, group: Group) -> list[Piece]:
         """The text of one group with the origin of each run."""

@@ -1,7 +1,7 @@
 """What a scheduler needs from a prefix cache, whichever engine it models.
 
-Ownership: between ``match`` and ``finish`` / ``retract`` a request owns a lock on its matched path and the slots
-it was given beyond that path. At every step ``free + evictable + protected + held == total``.
+Ownership: between ``match`` and ``finish`` / ``retract`` a request owns a lock on its matched path and the
+slots it was given beyond that path. At every step ``free + evictable + protected + held == total``.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Occupancy(NamedTuple):
 class Sequence:
     """A request as the cache sees it.
 
-    ``prompt`` and ``output`` are packed int32. ``computed`` counts the tokens that have KV (matched ones included);
-    ``state`` belongs to the cache that serves the sequence.
+    ``prompt`` and ``output`` are packed int32. ``computed`` counts the tokens that have KV (matched ones
+    included); ``state`` belongs to the cache that serves the sequence.
     """
 
     rid: int

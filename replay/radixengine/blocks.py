@@ -1,0 +1,257 @@
+"""vLLM's block cache: full blocks found by a chained hash, one queue of free blocks, no tree that protects a prefix.
+
+A block's key is a 128-bit hash of its parent's key and its own tokens; the namespace is the first block's parent.
+Blocks are registered when they are allocated, so a later request of the same step can hit them. A released block
+keeps its key until it is popped for reuse, which is the only eviction there is.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from xxhash import xxh3_128_digest
+
+from radixengine.cache import TOKEN_BYTES, Match, Occupancy, Sequence
+from radixengine.free_queue import FreeQueue
+from radixengine.partial import PartialIndex
+
+
+@dataclass(slots=True, eq=False)
+class _Table:
+    """A sequence's block table, the keys of its full blocks, and the hits that await the fit test."""
+
+    root: bytes
+    blocks: list[int] = field(default_factory=list)
+    keys: list[bytes] = field(default_factory=list)
+    hits: list[int] = field(default_factory=list)
+    tokens: int = 0
+    registered: int = 0
+
+    def parent(self, index: int) -> bytes:
+        """The key that block ``index`` continues."""
+        return self.keys[index - 1] if index else self.root
+
+
+class BlockCache:
+    """A pool of ``num_blocks`` blocks of ``block_size`` tokens, one of which is the null block and never used.
+
+    ``partial_reuse`` adds TensorRT-LLM's rule: behind the last full hit, the longest run of tokens that some cached
+    sibling block starts with is copied into the request's own block, and the unfilled last block of a finished
+    request is kept as a source for such copies.
+    """
+
+    def __init__(self, num_blocks: int, block_size: int = 16, *, partial_reuse: bool = False) -> None:
+        if block_size < 1:
+            raise ValueError(f"block_size must be at least 1, got {block_size}")
+        if num_blocks < 2:
+            raise ValueError(f"num_blocks counts the null block and must be at least 2, got {num_blocks}")
+        self.page_size = block_size
+        self.capacity = (num_blocks - 1) * block_size
+        self._step = block_size * TOKEN_BYTES
+        self._free = FreeQueue(num_blocks - 1)
+        self._partial = PartialIndex() if partial_reuse else None
+        self._first: dict[bytes, int] = {}
+        self._copies: dict[bytes, OrderedDict[int, None]] = {}
+        self._refs: list[int] = []
+        self._keys: list[bytes] = []
+        self._keyed = 0
+
+    def occupancy(self) -> Occupancy:
+        """Tokens, in whole blocks. In use: ``protected`` blocks have a key, ``held`` ones have none."""
+        size, queue = self.page_size, self._free
+        evictable = queue.keyed
+        free = len(queue) - evictable
+        protected = self._keyed - evictable
+        held = queue.blocks - free - self._keyed
+        return Occupancy(free * size, evictable * size, protected * size, held * size, self.capacity)
+
+    def peek(self, seq: Sequence) -> Match:
+        """Look up without any side effect on the pool."""
+        hits, copied = self._lookup(seq, self._table(seq))
+        return Match(len(hits) * self.page_size + copied, 0)
+
+    def match(self, seq: Sequence) -> Match:
+        """Look up the leading run of known blocks, at most ``(prompt - 1) // block`` of them.
+
+        The hits stay in the free queue until the fit test of the first ``allocate``, which counts them; nothing else
+        may be allocated in between.
+        """
+        table = self._table(seq)
+        table.hits, copied = self._lookup(seq, table)
+        table.tokens = len(table.hits) * self.page_size + copied
+        seq.computed = table.tokens
+        return Match(table.tokens, 0)
+
+    def unlock(self, seq: Sequence) -> None:
+        """Forget the hits of a sequence that was not admitted."""
+        table = self._table(seq)
+        table.hits, table.tokens = [], 0
+        seq.computed = 0
+
+    def allocate(self, seq: Sequence, tokens: int) -> bool:
+        """Take blocks for ``tokens`` further prompt tokens and register the blocks they fill.
+
+        False, with nothing changed, if new blocks + hits now in the free queue exceed the free queue.
+        """
+        table = self._table(seq)
+        refs, hits = self._refs, table.hits
+        end = table.tokens + tokens
+        new = -(-end // self.page_size) - len(table.blocks) - len(hits)
+        revived = [block for block in hits if not refs[block]]
+        if new + len(revived) > len(self._free):
+            return False
+        if hits:
+            self._free.remove(revived)
+            for block in hits:
+                refs[block] += 1
+            table.blocks, table.hits = hits, []
+            table.registered = len(hits)
+        self._pop(table, new)
+        table.tokens = end
+        self._register(table, seq.prompt)
+        return True
+
+    def publish(self, seq: Sequence) -> None:
+        """Note the computed tokens; the blocks have been visible since they were allocated."""
+        seq.computed = self._table(seq).tokens
+
+    def decode(self, seq: Sequence, steps: int) -> int:
+        """Take a block whenever the length is a multiple of the block; returns the steps that found room."""
+        table, size = self._table(seq), self.page_size
+        held = len(table.blocks)
+        new = -(-(table.tokens + steps) // size) - held
+        if new > 0:
+            new = min(new, len(self._free))
+            steps = min(steps, (held + new) * size - table.tokens)
+            self._pop(table, new)
+        table.tokens += steps
+        seq.computed = table.tokens
+        if not seq.cache_prompt_only and table.tokens // size > table.registered:
+            self._register(table, seq.prompt + seq.output)
+        return steps
+
+    def finish(self, seq: Sequence) -> None:
+        """Release the blocks; those with a key stay findable until they are popped."""
+        table = self._table(seq)
+        if self._partial is not None:
+            self._register_unfilled(seq, table, self._partial)
+        self._release(seq, table)
+
+    def retract(self, seq: Sequence) -> None:
+        """Release a running sequence's blocks; the filled ones stay findable."""
+        self._release(seq, self._table(seq))
+        seq.computed = 0
+
+    def audit(self) -> None:
+        """Recount keys, references and the free queue; raises AssertionError on any disagreement."""
+        unkeyed, keyed = self._free.audit()
+        unused = {block for block, refs in enumerate(self._refs) if not refs}
+        assert unused == {*unkeyed, *keyed}, "the free queue holds exactly the blocks without references"
+        assert not any(self._keys[block] for block in unkeyed), "a keyed block was put at the front"
+        assert all(self._keys[block] for block in keyed), "an unkeyed block was put at the back"
+        found = list(self._first.items())
+        found += [(key, block) for key, blocks in self._copies.items() for block in blocks]
+        assert sorted(found) == sorted((key, block) for block, key in enumerate(self._keys) if key)
+        assert len(found) == self._keyed
+
+    def _table(self, seq: Sequence) -> _Table:
+        table: _Table | None = seq.state
+        if table is None:
+            table = seq.state = _Table(xxh3_128_digest(seq.namespace.encode()))
+            self._chain(table, seq.prompt, seq.prompt_len // self.page_size)
+        return table
+
+    def _chain(self, table: _Table, tokens: bytes, blocks: int) -> None:
+        """Extend the keys to the first ``blocks`` blocks."""
+        keys, step = table.keys, self._step
+        parent = table.parent(len(keys))
+        for start in range(len(keys) * step, blocks * step, step):
+            parent = xxh3_128_digest(parent + tokens[start : start + step])
+            keys.append(parent)
+
+    def _lookup(self, seq: Sequence, table: _Table) -> tuple[list[int], int]:
+        """The blocks that hit, and the tokens that a sibling block could give behind them."""
+        first, hits = self._first, []
+        for key in table.keys[: max(seq.prompt_len - 1, 0) // self.page_size]:
+            block = first.get(key)
+            if block is None:
+                break
+            hits.append(block)
+        if self._partial is None:
+            return hits, 0
+        start = len(hits) * self._step
+        rest = seq.prompt[start : min(start + self._step, len(seq.prompt) - TOKEN_BYTES)]
+        return hits, self._partial.longest(table.parent(len(hits)), rest)
+
+    def _pop(self, table: _Table, count: int) -> None:
+        """Give the sequence ``count`` blocks off the free queue, dropping the keys they still had."""
+        blocks, keyed = self._free.pop(count)
+        refs, fresh = self._refs, self._free.used - len(self._refs)
+        refs.extend([0] * fresh)
+        self._keys.extend([b""] * fresh)
+        for block in blocks:
+            refs[block] = 1
+        for block in blocks[count - keyed :]:
+            self._evict(block)
+        table.blocks += blocks
+
+    def _evict(self, block: int) -> None:
+        key = self._keys[block]
+        copies = self._copies.get(key)
+        if copies is None:
+            del self._first[key]
+            if self._partial is not None:
+                self._partial.discard(key)
+        else:
+            if self._first[key] == block:
+                self._first[key] = copies.popitem(last=False)[0]
+            else:
+                del copies[block]
+            if not copies:
+                del self._copies[key]
+        self._keys[block] = b""
+        self._keyed -= 1
+
+    def _register(self, table: _Table, tokens: bytes) -> None:
+        """Give the blocks that are full by now their keys."""
+        start, full = table.registered, table.tokens // self.page_size
+        if full > len(table.keys):
+            self._chain(table, tokens, full)
+        for index in range(start, full):
+            self._enter(table.blocks[index], table.keys[index])
+        table.registered = max(start, full)
+        if self._partial is not None:
+            for index in range(start, full):
+                content = tokens[index * self._step : (index + 1) * self._step]
+                self._partial.add(table.parent(index), table.keys[index], content)
+
+    def _enter(self, block: int, key: bytes) -> None:
+        """Identical blocks coexist; a lookup finds the one registered first."""
+        self._keys[block] = key
+        if self._first.setdefault(key, block) != block:
+            self._copies.setdefault(key, OrderedDict())[block] = None
+        self._keyed += 1
+
+    def _register_unfilled(self, seq: Sequence, table: _Table, partial: PartialIndex) -> None:
+        """Key the last, unfilled block by what it holds, so that it can be copied from."""
+        start = table.registered
+        stop = min(table.tokens, seq.prompt_len) if seq.cache_prompt_only else table.tokens
+        content = (seq.prompt + seq.output)[start * self._step : stop * TOKEN_BYTES]
+        if not 0 < len(content) < self._step:
+            return
+        key = xxh3_128_digest(table.parent(start) + content)
+        self._enter(table.blocks[start], key)
+        partial.add(table.parent(start), key, content)
+
+    def _release(self, seq: Sequence, table: _Table) -> None:
+        """Drop one reference per block, tail first."""
+        refs, keys = self._refs, self._keys
+        keyed: list[int] = []
+        unkeyed: list[int] = []
+        for block in reversed(table.blocks):
+            refs[block] -= 1
+            if not refs[block]:
+                (keyed if keys[block] else unkeyed).append(block)
+        self._free.release(keyed, unkeyed)
+        seq.state = None

@@ -1,8 +1,8 @@
-"""vLLM's block cache: full blocks found by a chained hash, one queue of free blocks, no tree that protects a prefix.
+"""vLLM's block cache: full blocks found by a chained hash, one free queue, no tree that protects a prefix.
 
-A block's key is a 128-bit hash of its parent's key and its own tokens; the namespace is the first block's parent.
-Blocks are registered when they are allocated, so a later request of the same step can hit them. A released block
-keeps its key until it is popped for reuse, which is the only eviction there is.
+A block's key is a 128-bit hash of its parent's key and its own tokens; the first block's parent is the
+namespace. Blocks are registered when they are allocated, so a later request of the same step can hit them. A
+released block keeps its key until it is popped for reuse, which is the only eviction there is.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class _Table:
 
 
 class BlockCache:
-    """A pool of ``num_blocks`` blocks of ``block_size`` tokens, one of which is the null block and never used.
+    """A pool of ``num_blocks`` blocks of ``block_size`` tokens; one of them is the null block, never used.
 
-    ``partial_reuse`` adds TensorRT-LLM's rule: behind the last full hit, the longest run of tokens that some cached
-    sibling block starts with is copied into the request's own block, and the unfilled last block of a finished
-    request is kept as a source for such copies.
+    ``partial_reuse`` adds TensorRT-LLM's rule: behind the last full hit, the longest run of tokens that some
+    cached sibling block starts with is copied into the request's own block, and the unfilled last block of a
+    finished request is kept as a source for such copies.
     """
 
     def __init__(self, num_blocks: int, block_size: int = 16, *, partial_reuse: bool = False) -> None:
@@ -74,8 +74,8 @@ class BlockCache:
     def match(self, seq: Sequence) -> Match:
         """Look up the leading run of known blocks, at most ``(prompt - 1) // block`` of them.
 
-        The hits stay in the free queue until the fit test of the first ``allocate``, which counts them; nothing else
-        may be allocated in between.
+        The hits stay in the free queue until the fit test of the first ``allocate``, which counts them;
+        nothing else may be allocated in between.
         """
         table = self._table(seq)
         table.hits, copied = self._lookup(seq, table)

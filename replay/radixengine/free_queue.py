@@ -1,8 +1,8 @@
 """vLLM's queue of free blocks, with batch operations.
 
-It has three parts, popped in this order: released blocks without a key (a stack), blocks never used so far, released
-blocks with a key, oldest first. A block that is hit while it waits in the last part is not searched there: ``_stale``
-counts its dead entries, and an entry of a block is dead before any later entry of the same block.
+It has three parts, popped in this order: released blocks without a key (a stack), blocks never used so far,
+released blocks with a key, oldest first. A block that is hit while it waits in the last part is not searched
+there: ``_stale`` counts its dead entries, and an entry of a block is dead before any later one of that block.
 """
 
 from __future__ import annotations

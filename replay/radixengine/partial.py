@@ -8,7 +8,7 @@ from radixengine.cache import TOKEN_BYTES
 
 
 class PartialIndex:
-    """Cached blocks by the key of their parent, so that a copy source can be found for a block that misses."""
+    """Cached blocks by the key of their parent: where a block that misses finds a source to copy from."""
 
     def __init__(self) -> None:
         self._children: dict[bytes, list[bytes]] = {}

@@ -1,4 +1,4 @@
-"""vLLM's own cache code, asked for the matched length of each request of two traces, against the block cache."""
+"""The block cache against vLLM's own: the matched length of each request of two traces."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ TOKEN_BYTES = 4
 
 
 class Match(NamedTuple):
-    """Tokens found for a request: resident on the device, and further ones that a host tier could load back."""
+    """Tokens found for a request: on the device, and further ones that a host tier could load back."""
 
     device: int
     host: int
@@ -75,8 +75,14 @@ class PrefixCache(Protocol):
     def unlock(self, seq: Sequence) -> None:
         """Undo ``match`` for a sequence that was not admitted; splits and refreshes stay."""
 
+    def prefetch(self, seq: Sequence) -> float:
+        """At arrival: bring tokens from an external tier to the host; the seconds it takes, else 0.0."""
+
+    def load_back(self, seq: Sequence, quota: int | None = None) -> int:
+        """After ``match``: load its host tokens if at most ``quota``; how many came, 0 without a tier."""
+
     def allocate(self, seq: Sequence, tokens: int) -> bool:
-        """Make room and take slots for ``tokens`` further prompt tokens; False leaves the sequence as it was."""
+        """Make room, take slots for ``tokens`` further prompt tokens; False leaves the sequence as it was."""
 
     def publish(self, seq: Sequence) -> None:
         """The forward pass over the allocated tokens is done: make their KV visible to others."""

@@ -10,18 +10,59 @@ import phrases
 from envelope import QWEN, TENANTS, Call, Message, assistant, system, timed_call, user
 
 
+def _parameter(kind: str, description: str, **more: object) -> Message:
+    return {"type": kind, "description": description, **more}
+
+
+def _tool(name: str, description: str, **parameters: Message) -> Message:
+    schema = {"type": "object", "properties": parameters, "required": list(parameters)}
+    return {"type": "function", "function": {"name": name, "description": description, "parameters": schema}}
+
+
+AGENT_TOOLS: tuple[Message, ...] = (
+    _tool(
+        "find_order",
+        "Read one order with its lines, its state and the address of the site.",
+        order=_parameter("string", "Order number, two letters and six digits."),
+    ),
+    _tool(
+        "track_shipment",
+        "Read the latest scans of a shipment and its expected arrival.",
+        shipment=_parameter("string", "Shipment code from the order."),
+    ),
+    _tool(
+        "read_invoice",
+        "Read the lines of one invoice with their amounts in euros, tax not included.",
+        invoice=_parameter("string", "Invoice number, starts with INV."),
+    ),
+    _tool(
+        "credit_line",
+        "Credit one invoice line in full or in part. Fails when the line was already credited.",
+        invoice=_parameter("string", "Invoice number."),
+        line=_parameter("integer", "Line number on the invoice, counted from one."),
+        amount=_parameter("number", "Amount in euros, at most the amount of the line."),
+    ),
+    _tool(
+        "book_visit",
+        "Reserve a window for a delivery, a collection or a repair at the site of an order.",
+        order=_parameter("string", "Order number."),
+        kind=_parameter("string", "What the crew comes for.", enum=["delivery", "collection", "repair"]),
+        window=_parameter("string", "Weekday and half of the day, for example Tuesday morning."),
+    ),
+)
+
+
 def _tool_call(rng: Random, name: str, **arguments: object) -> Message:
     function = {"name": name, "arguments": json.dumps(arguments)}
     call = {"id": f"call_{phrases.hex_id(rng, 12)}", "type": "function", "function": function}
     return {"role": "assistant", "content": None, "tool_calls": [call]}
 
 
-def _agent_steps(rng: Random) -> list[tuple[Message, dict[str, object] | None]]:
+def _steps(rng: Random, order: str, items: str) -> list[tuple[Message, Message | None]]:
     """The replies of one case, each with the result of its tool call; None behind a final answer."""
-    order, invoice = phrases.order_number(rng), f"INV{phrases.pick_number(rng, 100000, 999999)}"
-    shipment, amount = f"SH{phrases.pick_number(rng, 1000000, 9999999)}", phrases.pick_number(rng, 20, 290)
+    invoice, amount = f"INV{phrases.pick_number(rng, 100000, 999999)}", phrases.pick_number(rng, 20, 290)
+    shipment = f"SH{phrases.pick_number(rng, 1000000, 9999999)}"
     window = f"{rng.choice(phrases.WEEKDAYS)} {rng.choice(phrases.HALVES)}"
-    item = f"{phrases.pick_number(rng, 2, 20)} {rng.choice(phrases.TOPICS)}"
     scans = [
         {"place": place, "status": status}
         for place, status in zip(rng.sample(phrases.SITES, 3), ("accepted", "sorted", "delayed"), strict=True)
@@ -29,11 +70,11 @@ def _agent_steps(rng: Random) -> list[tuple[Message, dict[str, object] | None]]:
     found = {
         "order": order,
         "state": "partly delivered",
-        "lines": [item],
+        "lines": [items],
         "shipment": shipment,
         "invoice": invoice,
     }
-    lines = [{"line": 1, "text": f"rent, {item}", "amount": amount + 210}]
+    lines = [{"line": 1, "text": f"rent, {items}", "amount": amount + 210}]
     lines.append({"line": 2, "text": "timed delivery", "amount": amount})
     look = (_tool_call(rng, "find_order", order=order), found)
     track = (_tool_call(rng, "track_shipment", shipment=shipment), {"shipment": shipment, "scans": scans})
@@ -42,7 +83,7 @@ def _agent_steps(rng: Random) -> list[tuple[Message, dict[str, object] | None]]:
     credit = (credit_call, {"status": "credited", "invoice": invoice, "left": 0})
     visit_call = _tool_call(rng, "book_visit", order=order, kind="delivery", window=window)
     visit = (visit_call, {"status": "booked", "window": window, "crew": rng.choice(phrases.SITES)})
-    done = (assistant(phrases.answer(rng)), None)
+    done = None
     plans = (
         [look, track, done, visit, done],
         [look, read, credit, done, track, done],
@@ -51,7 +92,7 @@ def _agent_steps(rng: Random) -> list[tuple[Message, dict[str, object] | None]]:
         [look, track, read, done, credit, visit, done, done],
         [read, look, track, done, visit, done, credit, done, done],
     )
-    return list(rng.choice(plans))
+    return [step or (assistant(phrases.answer(rng)), None) for step in rng.choice(plans)]
 
 
 def agent(seed: str, sessions: int, *, model: str = QWEN) -> list[Call]:
@@ -61,8 +102,9 @@ def agent(seed: str, sessions: int, *, model: str = QWEN) -> list[Call]:
     for number in range(sessions):
         at = number * 7_000 + rng.randrange(6_000)
         session, tenant = f"case-{phrases.hex_id(rng, 6)}", rng.choice(TENANTS)
-        messages = [system(handbook.AGENT_ROLE), user(phrases.chat_turn(rng, True))]
-        for reply, result in _agent_steps(rng):
+        order, items = phrases.order_number(rng), phrases.goods(rng)
+        messages = [system(handbook.AGENT_ROLE), user(phrases.opening_turn(rng, order, items))]
+        for reply, result in _steps(rng, order, items):
             call = timed_call(
                 rng,
                 at=at,
@@ -73,13 +115,13 @@ def agent(seed: str, sessions: int, *, model: str = QWEN) -> list[Call]:
                 model=model,
                 messages=list(messages),
                 reply=reply,
-                tools=handbook.AGENT_TOOLS,
+                tools=AGENT_TOOLS,
             )
             calls.append(call)
             messages.append(reply)
             at += call.latency
             if result is None:
-                messages.append(user(phrases.chat_turn(rng, False)))
+                messages.append(user(phrases.next_turn(rng)))
                 at += phrases.pick_number(rng, 8_000, 50_000)
             else:
                 used = reply["tool_calls"][0]["id"]

@@ -161,13 +161,17 @@ def answer(rng: Random) -> str:
     return f"{opening} {middle} {closing}"
 
 
-def chat_turn(rng: Random, first: bool) -> str:
-    """What a customer writes: the first turn names the order, later ones continue."""
-    if first:
-        return (
-            f"Hello, about order {order_number(rng)} with {pick_number(rng, 2, 40)} {rng.choice(TOPICS)}: "
-            f"{rng.choice(CONCERNS)}. What can we do?"
-        )
+def goods(rng: Random) -> str:
+    return f"{pick_number(rng, 2, 40)} {rng.choice(TOPICS)}"
+
+
+def opening_turn(rng: Random, order: str, items: str) -> str:
+    """How a customer begins."""
+    return f"Hello, about order {order} with {items}: {rng.choice(CONCERNS)}. What can we do?"
+
+
+def next_turn(rng: Random) -> str:
+    """How a customer goes on."""
     forms = (
         f"And what happens if {rng.choice(CONCERNS)}?",
         f"Fine. {rng.choice(WEEKDAYS)} {rng.choice(HALVES)} would suit us, ask for {rng.choice(TEAMS)}.",

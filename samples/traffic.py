@@ -43,7 +43,14 @@ def tools_last(sections: list[str], question: str, rng: Random) -> tuple[str, st
     return "\n\n".join(rest), "\n\n".join([question, *tools])
 
 
-def rag(seed: str, requests: int, arrange: SectionOrder = consistent, *, model: str = QWEN) -> list[Call]:
+def rag(
+    seed: str,
+    requests: int,
+    arrange: SectionOrder = consistent,
+    *,
+    model: str = QWEN,
+    app: str = "policy-desk",
+) -> list[Call]:
     """Questions on retrieved documents; requests, ids and arrivals do not depend on the arrangement."""
     rng, order = Random(seed), Random(f"{seed} order")
     topics = {topic: phrases.documents(topic, rng) for topic in phrases.TOPICS}
@@ -60,7 +67,7 @@ def rag(seed: str, requests: int, arrange: SectionOrder = consistent, *, model: 
                     rng,
                     at=start,
                     request_id=f"rq-{phrases.hex_id(rng, 10)}",
-                    app="policy-desk",
+                    app=app,
                     tenant=tenant,
                     session=session,
                     model=model,
@@ -69,6 +76,10 @@ def rag(seed: str, requests: int, arrange: SectionOrder = consistent, *, model: 
                 )
             )
     return calls
+
+
+def _opening(rng: Random) -> str:
+    return phrases.opening_turn(rng, phrases.order_number(rng), phrases.goods(rng))
 
 
 def chat(seed: str, sessions: int, *, model: str = QWEN) -> list[Call]:
@@ -82,7 +93,7 @@ def chat(seed: str, sessions: int, *, model: str = QWEN) -> list[Call]:
         session, tenant = f"chat-{phrases.hex_id(rng, 6)}", rng.choice(TENANTS)
         messages = [system(prompt)]
         for turn in range(phrases.pick_number(rng, 3, 6)):
-            messages.append(user(phrases.chat_turn(rng, turn == 0)))
+            messages.append(user(phrases.next_turn(rng) if turn else _opening(rng)))
             call = timed_call(
                 rng,
                 at=at,
@@ -163,7 +174,7 @@ def unique_head(seed: str, requests: int, *, model: str = QWEN) -> list[Call]:
                 tenant=rng.choice(TENANTS),
                 session=f"mail-{phrases.hex_id(rng, 6)}",
                 model=model,
-                messages=[system(head), user(phrases.chat_turn(rng, True))],
+                messages=[system(head), user(_opening(rng))],
                 reply=assistant(phrases.answer(rng)),
             )
         )
@@ -174,7 +185,7 @@ def mixed(seed: str) -> list[Call]:
     """Six applications on three models, interleaved."""
     return [
         *rag(f"{seed} rag", 30),
-        *rag(f"{seed} rag shuffled", 16, shuffled, model="qwen2.5-14b-instruct"),
+        *rag(f"{seed} rag shuffled", 16, shuffled, model="qwen2.5-14b-instruct", app="policy-desk-next"),
         *agent(f"{seed} agent", 6, model="qwen2.5-14b-instruct"),
         *chat(f"{seed} chat", 6, model="llama-3.1-8b-instruct"),
         *voice(f"{seed} voice", 50),

@@ -37,7 +37,6 @@ def _check_node(tree: RadixTree, node: Node) -> None:
     )
     if parent.parent is not None:
         _require(parent.resident or not node.resident, "a resident node hangs below one that is not")
-        _require(parent.backed or not node.backed, "a backed node hangs below one that is not")
         _require(parent.priority >= node.priority, "a node outranks its parent")
         _require(parent.stamp + 1 >= node.stamp, "a node was used after its parent")
 

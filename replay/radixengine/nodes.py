@@ -1,9 +1,9 @@
 """Nodes of the radix tree: who locks them, which tier holds them, which may be evicted.
 
-A node is *resident* while its KV is on the device and *backed* while a copy is on the host; both are closed
-towards the root. ``live`` counts resident children: a resident node with ``live == 0`` and ``lock == 0`` is a
-leaf that may be evicted, and the tree offers it to ``on_release`` whenever that comes about or its recency
-changes.
+A node is *resident* while its KV is on the device and *backed* while a copy is on the host. A resident
+node's parent is resident too. ``live`` counts resident children: a resident node with ``live == 0`` and
+``lock == 0`` is a leaf that may be evicted; the tree offers it to ``on_release`` when that comes about
+and when its recency changes.
 """
 
 from __future__ import annotations

@@ -11,7 +11,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple, Protocol
 
+from radixadvisor.errors import AdvisorError
 from radixadvisor.records import Request
+
+__all__ = ["Group", "Origin", "Piece", "RenderError", "Renderer"]
+
+
+class RenderError(AdvisorError):
+    """A request that its template rejects. The sentence says why and never quotes the prompt."""
 
 
 class Origin(NamedTuple):
@@ -33,12 +40,12 @@ class Piece(NamedTuple):
 class Group(NamedTuple):
     """One unit of rendering.
 
-    ``key`` identifies the text: equal keys mean equal text. It is built from Message/ToolSet objects and
-    plain flags. ``first`` is the index of the group's first message (-1 for a head without messages),
-    ``size`` its messages.
+    ``key`` identifies the text: equal keys mean equal text under one renderer. It is built from
+    Message/ToolSet objects and plain flags. ``first`` is the index of the group's first message (-1 for a
+    head without messages), ``size`` its messages.
     """
 
-    key: Hashable
+    key: tuple[Hashable, ...]
     first: int
     size: int
 
@@ -46,17 +53,26 @@ class Group(NamedTuple):
 class Renderer(Protocol):
     """A template family.
 
-    ``name`` goes into reports, ``exact`` says whether a reference implementation confirmed it,
-    ``added_tokens`` lists the strings that the tokenizer must treat as single tokens, ``bos`` is prepended by
-    the tokenizer if not None.
+    ``name`` goes into reports, ``exact`` says whether a reference implementation confirmed it, ``notes``
+    tells what a reader of the report must know, and ``added_tokens`` lists the strings that the tokenizer
+    must treat as single tokens. A beginning-of-sequence token is part of the text.
     """
 
-    name: str
-    exact: bool
+    @property
+    def name(self) -> str: ...
+    @property
+    def exact(self) -> bool: ...
+    @property
+    def notes(self) -> tuple[str, ...]: ...
+    @property
+    def added_tokens(self) -> tuple[str, ...]: ...
 
     def groups(self, request: Request) -> Sequence[Group]:
         """Cut a request into groups: one cheap pass, no text is built. Generation prompt included, as last
         group.
+
+        Raises:
+            RenderError: the template rejects the request.
         """
 
     def pieces(self, request: Request, group: Group) -> list[Piece]:

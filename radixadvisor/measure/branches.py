@@ -1,0 +1,79 @@
+"""The heaviest shared branches of a prefix tree: what a cache would keep, and what each stretch saves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from radixengine.cache import TOKEN_BYTES
+from radixengine.tree import Node, RadixTree
+
+_SHORT_TOKENS = 16
+_SAME_SHARE = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class SharedBranch:
+    """A stretch of the tree that several prompts pass through.
+
+    ``key`` holds the packed tokens from the root to the end of the stretch, the last ``tokens`` of which are its
+    own; ``saved`` tokens need no computation because of it; ``parent`` is the index of the branch that it
+    continues in the list of branches, -1 at the root.
+    """
+
+    namespace: str
+    key: bytes
+    depth: int
+    tokens: int
+    requests: int
+    saved: int
+    parent: int
+
+
+def heaviest(tree: RadixTree, count: int) -> list[SharedBranch]:
+    """The branches that save most: the ``count`` heaviest nodes passed by two requests or more, and their ancestors.
+
+    A node whose only chosen child is passed by nearly the same requests, or that is a few tokens long, is one
+    stretch with that child. Parents stand before their children, siblings by tokens saved below them.
+    """
+    shared = [(namespace, node, depth) for namespace, node, depth in tree.walk() if node.hits > 1]
+    ranked = sorted(shared, key=lambda entry: -_saved(entry[1]))[:count]
+    namespaces = {node: namespace for namespace, node, _ in shared}
+    depths = {node: depth for _, node, depth in shared}
+    chosen: dict[Node, int] = {}
+    for _, leaf, _ in ranked:
+        for node in tree.path(leaf):
+            chosen[node] = _saved(node)
+    children: dict[Node, list[Node]] = {}
+    tops = []
+    for node in sorted(chosen, key=lambda node: -depths[node]):
+        parent = node.parent
+        if parent in chosen:
+            chosen[parent] += chosen[node]
+            children.setdefault(parent, []).append(node)
+        else:
+            tops.append(node)
+    branches: list[SharedBranch] = []
+    todo = [(node, b"", -1) for node in sorted(tops, key=lambda node: chosen[node])]
+    while todo:
+        node, key, parent_index = todo.pop()
+        key += node.edge
+        tokens, saved = node.tokens, _saved(node)
+        while len(children.get(node, ())) == 1 and _one_stretch(node, children[node][0], tokens):
+            node = children[node][0]
+            key += node.edge
+            tokens += node.tokens
+            saved += _saved(node)
+        branches.append(
+            SharedBranch(namespaces[node], key, len(key) // TOKEN_BYTES, tokens, node.hits, saved, parent_index)
+        )
+        below = sorted(children.get(node, ()), key=lambda node: chosen[node])
+        todo += [(child, key, len(branches) - 1) for child in below]
+    return branches
+
+
+def _saved(node: Node) -> int:
+    return node.tokens * (node.hits - 1)
+
+
+def _one_stretch(node: Node, child: Node, tokens: int) -> bool:
+    return tokens < _SHORT_TOKENS or child.hits >= _SAME_SHARE * node.hits

@@ -15,8 +15,8 @@ _SAME_SHARE = 0.9
 class SharedBranch:
     """A stretch of the tree that several prompts pass through.
 
-    ``key`` holds the packed tokens from the root to the end of the stretch, the last ``tokens`` of which are its
-    own; ``saved`` tokens need no computation because of it; ``parent`` is the index of the branch that it
+    ``key`` holds the packed tokens from the root to the end of the stretch, the last ``tokens`` of which are
+    its own; ``saved`` tokens need no computation because of it; ``parent`` is the index of the branch that it
     continues in the list of branches, -1 at the root.
     """
 
@@ -30,7 +30,8 @@ class SharedBranch:
 
 
 def heaviest(tree: RadixTree, count: int) -> list[SharedBranch]:
-    """The branches that save most: the ``count`` heaviest nodes passed by two requests or more, and their ancestors.
+    """The branches that save most: the ``count`` heaviest nodes passed by two requests or more, and their
+    ancestors.
 
     A node whose only chosen child is passed by nearly the same requests, or that is a few tokens long, is one
     stretch with that child. Parents stand before their children, siblings by tokens saved below them.
@@ -64,7 +65,9 @@ def heaviest(tree: RadixTree, count: int) -> list[SharedBranch]:
             tokens += node.tokens
             saved += _saved(node)
         branches.append(
-            SharedBranch(namespaces[node], key, len(key) // TOKEN_BYTES, tokens, node.hits, saved, parent_index)
+            SharedBranch(
+                namespaces[node], key, len(key) // TOKEN_BYTES, tokens, node.hits, saved, parent_index
+            )
         )
         below = sorted(children.get(node, ()), key=lambda node: chosen[node])
         todo += [(child, key, len(branches) - 1) for child in below]

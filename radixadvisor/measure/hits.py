@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from radixengine.cache import TOKEN_BYTES
-from radixengine.tree import Node, RadixTree
+from radixengine.tree import RadixTree
+
+from radixadvisor.measure.paths import Paths, touched_paths
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
     Counts = NDArray[np.int64]
 
-_MANY = -1
+_NOBODY, _MANY = -2, -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,92 +32,80 @@ class Unlimited:
     """Prompts alone in an unlimited cache, unit page, no length cap.
 
     ``matched[i]`` is request i's longest common prefix with any earlier prompt; ``same_session`` and
-    ``other_session`` are the same against the prompts of its own session, and of all others (a request
-    without a session is a session of its own). ``unique_tokens`` is the size of the tree: sum of lengths
-    minus sum of ``matched``.
+    ``other_session`` are the same against the prompts of its own session, and of all others. ``unique`` is
+    the size of the tree: the sum of lengths minus the sum of ``matched``. ``paths`` are the prompts' ways
+    through the finished ``tree``. All counts are positions of the prompts as given.
     """
 
     matched: Counts
     same_session: Counts
     other_session: Counts
-    unique_tokens: int
+    unique: int
     tree: RadixTree
-
-
-class _Visitors:
-    """Which sessions have passed through each node of a tree, kept as one number until a second session
-    comes.
-    """
-
-    def __init__(self) -> None:
-        self._session: dict[Node, int] = {}
-        self._sessions: dict[Node, set[int]] = {}
-
-    def visit(self, root: Node, key: bytes, session: int, unit: int) -> tuple[int, int]:
-        """Record a passage; bytes of ``key`` that the same session, and that any other session, passed
-        before.
-        """
-        only, many = self._session, self._sessions
-        node, pos, same, other, end = root, 0, 0, 0, len(key)
-        while pos < end:
-            node = node.children[key[pos : pos + unit]]
-            pos += len(node.edge)
-            seen = only.get(node)
-            if seen is None:
-                seen = self._inherit(node)
-            if seen is None:
-                only[node] = session
-            elif seen == _MANY:
-                visitors = many[node]
-                other = pos
-                if session in visitors:
-                    same = pos
-                else:
-                    visitors.add(session)
-            elif seen == session:
-                same = pos
-            else:
-                other = pos
-                only[node] = _MANY
-                many[node] = {seen, session}
-        return same, other
-
-    def _inherit(self, node: Node) -> int | None:
-        """An upper half that a split has just made was passed by whoever passed its lower half."""
-        for child in node.children.values():
-            seen = self._session.get(child)
-            if seen is not None:
-                self._session[node] = seen
-                if seen == _MANY:
-                    self._sessions[node] = set(self._sessions[child])
-                return seen
-        return None
+    paths: Paths
 
 
 def unlimited(
-    prompts: Iterable[bytes], sessions: Sequence[int], vocabularies: Sequence[str] | None = None
+    prompts: Iterable[bytes],
+    sessions: Sequence[int],
+    vocabularies: Sequence[str] | None = None,
+    *,
+    unit: int = 1,
+    lengths: Sequence[int] | None = None,
 ) -> Unlimited:
     """Measure prompts in an unlimited cache.
 
     Args:
-        prompts: packed int32 tokens, in order of arrival.
-        sessions: a number for each prompt; equal numbers are one session.
+        prompts: packed int32 positions in order of arrival; iterated over twice.
+        sessions: a number from 0 for each prompt; equal numbers are one session.
         vocabularies: a name for each prompt; prompts of different vocabularies never share. None: all share.
+        unit: tokens per position.
+        lengths: tokens of each prompt if the last position may be short; handed on to ``paths``.
     """
     import numpy as np
 
     tree = RadixTree()
-    visitors = _Visitors()
-    count = len(sessions)
-    matched, same, other = (np.zeros(count, np.int64) for _ in range(3))
-    total = 0
+    matched = np.zeros(len(sessions), np.int64)
     for index, prompt in enumerate(prompts):
-        namespace = vocabularies[index] if vocabularies is not None else ""
-        matched[index] = tree.match_insert(prompt, namespace)
-        seen = visitors.visit(tree.root(namespace), prompt, sessions[index], tree.unit)
-        same[index], other[index] = seen[0] // TOKEN_BYTES, seen[1] // TOKEN_BYTES
-        total += len(prompt) // TOKEN_BYTES
-    return Unlimited(matched, same, other, total - int(matched.sum()), tree)
+        matched[index] = tree.match_insert(prompt, vocabularies[index] if vocabularies is not None else "")
+    paths = touched_paths(prompts, tree=tree, namespaces=vocabularies, unit=unit, lengths=lengths)
+    same, other = _by_session(paths, sessions)
+    return Unlimited(matched, same, other, tree.tokens, tree, paths)
+
+
+def _by_session(paths: Paths, sessions: Sequence[int]) -> tuple[Counts, Counts]:
+    """Positions of each request that its own session, and that any other session, passed before.
+
+    An edge remembers one session, and a set of them from the second on.
+    """
+    import numpy as np
+
+    same, other = np.zeros(len(sessions), np.int64), np.zeros(len(sessions), np.int64)
+    only = [_NOBODY] * len(paths.sizes)
+    many: dict[int, set[int]] = {}
+    for index, session in enumerate(sessions):
+        mine = others = None
+        for edge in paths.edges[paths.starts[index] : paths.starts[index + 1]]:
+            seen = only[edge]
+            if seen == session:
+                mine = edge
+            elif seen == _MANY:
+                others = edge
+                if session in many[edge]:
+                    mine = edge
+                else:
+                    many[edge].add(session)
+            elif seen == _NOBODY:
+                only[edge] = session
+            else:
+                others = edge
+                only[edge] = _MANY
+                many[edge] = {seen, session}
+        if mine is not None:
+            same[index] = paths.depths[mine] + paths.sizes[mine]
+        if others is not None:
+            other[index] = paths.depths[others] + paths.sizes[others]
+    return same, other
 
 
 def reusable(sequences: Iterable[bytes], namespaces: Sequence[str]) -> Counts:
@@ -155,7 +145,8 @@ def reusable_partial(sequences: Iterable[bytes], namespaces: Sequence[str], page
 
 
 def served(matched: Counts, lengths: Counts, page: int) -> Counts:
-    """Tokens served at a page size when the last prompt token is always computed: ``floor_P(min(L, n - 1))``."""
+    """Tokens served at a page size, the last prompt token always computed: ``floor_P(min(L, n - 1))``."""
     import numpy as np
 
-    return np.maximum(np.minimum(matched, lengths - 1), 0) // page * page
+    found: Counts = np.maximum(np.minimum(matched, lengths - 1), 0) // page * page
+    return found

@@ -1,0 +1,7 @@
+"""``python -m radixadvisor``."""
+
+import sys
+
+from radixadvisor.cli import main
+
+sys.exit(main())

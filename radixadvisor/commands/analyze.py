@@ -1,0 +1,112 @@
+"""``radixadvisor analyze``: measure what a log repeats."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from radixadvisor.commands.options import ChatTemplate, Format, Json, Logs, NoColor, Out, Quiet, Tokenizer
+from radixadvisor.errors import UnknownName, UsageError
+
+__all__ = ["analyze", "parse_filters"]
+
+FILTER_KEYS = ("app", "model", "session", "tenant", "user")
+
+
+def analyze(
+    logs: Logs,
+    format: Format = None,
+    tokenizer: Tokenizer = None,
+    chat_template: ChatTemplate = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Model whose KV sizes the GiB and MiB figures are for.",
+            show_default="the log's",
+        ),
+    ] = None,
+    kv_dtype: Annotated[str, typer.Option(metavar="NAME", help="Precision of that KV cache.")] = "bf16",
+    output_tokens: Annotated[
+        int, typer.Option(min=0, help="Length of outputs for which the log has no length.")
+    ] = 256,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE",
+            help=f"Only requests with this {', '.join(FILTER_KEYS[:-1])} or {FILTER_KEYS[-1]}; repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Only requests that arrived at this time or later.", show_default=False
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Only the first N requests.", show_default=False)
+    ] = None,
+    json: Json = False,
+    out: Out = None,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    """Measure how much of a log's prompts a prefix cache could serve, and where the rest goes."""
+    filters = parse_filters(where or [])
+
+    from radixadvisor.analysis import AnalyzeOptions
+    from radixadvisor.analysis import analyze as run
+    from radixadvisor.commands.output import emit, note, progress, screen
+    from radixadvisor.report.write import DEFAULT_OUT, require_writable, write_reports
+
+    require_writable(out or DEFAULT_OUT)
+    with progress(quiet=quiet) as report_progress:
+        analysis = run(
+            logs,
+            AnalyzeOptions(
+                format=format,
+                tokenizer=tokenizer,
+                chat_template=chat_template,
+                model=model,
+                kv_dtype=kv_dtype,
+                output_tokens=output_tokens,
+                where=filters,
+                since=since,
+                limit=limit,
+                progress=report_progress,
+            ),
+        )
+    written = write_reports(analysis, out)
+    if not quiet:
+        note("Wrote " + " and ".join(map(str, written.paths)) + ".")
+        if written.kept is not None:
+            note(f"Kept {written.kept}, which is marked as an example: --out DIR writes this log's own.")
+    if json:
+        from radixadvisor.report.json import to_json
+
+        emit(to_json(analysis).decode())
+    elif quiet:
+        from radixadvisor.report.view import quiet_line
+
+        emit(quiet_line(analysis) + "\n")
+    else:
+        from radixadvisor.report.terminal import render
+
+        emit(render(analysis, screen(no_color=no_color)))
+
+
+def parse_filters(conditions: list[str]) -> tuple[str, ...]:
+    """Check ``KEY=VALUE`` conditions.
+
+    Raises:
+        UsageError: a condition without ``=``, or with a key that requests do not have.
+    """
+    for condition in conditions:
+        key, equals, _ = condition.partition("=")
+        if not equals:
+            raise UsageError(f"--where takes KEY=VALUE, such as model=NAME; got {condition!r}.")
+        if key not in FILTER_KEYS:
+            raise UnknownName("key of --where", key, FILTER_KEYS)
+    return tuple(conditions)

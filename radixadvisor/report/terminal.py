@@ -1,0 +1,217 @@
+"""The report for a terminal: one text, laid out for a width, with or without colour and box characters.
+
+Rendering gives a string, so that a closed pipe, a file and a test see the same thing. Every string from a log
+is masked, made visible, and wrapped in rich ``Text``: never parsed as markup.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from radixadvisor.report.escape import clip, visible
+from radixadvisor.report.numbers import bar, compact, count, mib, percent, plural
+from radixadvisor.report.view import BUCKETS, BranchRow, View, remedy, view
+from radixadvisor.results import Analysis
+
+__all__ = ["Screen", "render"]
+
+_MOST_NOTES = 4
+_MOST_REASONS = 5
+_LONGEST_NOTE = 240
+_DEEPEST = 5
+_NARROW = 76
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """What the report is laid out for. ``unicode`` is False where the encoding lacks bars and lines."""
+
+    width: int = 80
+    color: bool = False
+    unicode: bool = True
+
+
+def render(analysis: Analysis, screen: Screen) -> str:
+    """The whole report: about sixty lines, none wider than the screen."""
+    file = io.StringIO()
+    console = Console(
+        file=file,
+        width=screen.width,
+        force_terminal=screen.color,
+        color_system="standard" if screen.color else None,
+        legacy_windows=False,
+        highlight=False,
+        emoji=False,
+        markup=False,
+        _environ={},
+    )
+    for block in _Page(view(analysis, branches=8, capacities=10), screen).blocks():
+        console.print(block)
+    text = "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
+    return text if screen.unicode else text.replace("…", "~")
+
+
+class _Page:
+    """One view on one screen."""
+
+    def __init__(self, shown: View, screen: Screen) -> None:
+        self._shown = shown
+        self._screen = screen
+        self._wide = screen.width >= _NARROW
+
+    def blocks(self) -> Iterator[RenderableType]:
+        shown = self._shown
+        yield Text(
+            (" · " if self._screen.unicode else " | ").join(map(self._safe, shown.subject)), style="dim"
+        )
+        yield Text("")
+        yield Text(self._safe(shown.headline), style="bold")
+        yield Text("")
+        yield self._hits()
+        yield Text(f"* headline profile. {shown.sessions}", style="dim")
+        sections: tuple[tuple[str, RenderableType | None], ...] = (
+            ("Heaviest shared branches", self._branches() if shown.branches else None),
+            ("Hit rate by cache size", self._capacity() if shown.capacity else None),
+            ("Where each prompt token went", self._ledger() if shown.ledger else None),
+            (f"Skipped {plural(shown.analysis.input.skipped.count, 'record')}", self._skipped()),
+            ("Assumptions", self._assumptions()),
+            ("Not evaluated", self._missing()),
+        )
+        for title, body in sections:
+            if body is not None:
+                yield Text("")
+                yield Text(title, style="bold cyan")
+                yield body
+
+    def _safe(self, text: str) -> str:
+        text = visible(text)
+        if self._screen.unicode:
+            return text
+        return text.replace("…", "~").encode("ascii", "backslashreplace").decode()
+
+    def _bar(self, share: float, width: int) -> str:
+        return bar(share, width, ascii_only=not self._screen.unicode)
+
+    def _hits(self) -> Table:
+        rates = (">mean/request", ">requests hit") if self._wide else (">mean", ">hit")
+        table = _grid("cache", ">tokens", ">of tokens", *rates)
+        for row in self._shown.hits:
+            table.add_row(
+                Text(self._safe(row.name) + ("*" if row.headline else "")),
+                count(row.hits.tokens),
+                percent(row.hits.rate),
+                percent(row.rates.mean_per_request if row.rates else None),
+                percent(row.rates.share_of_requests_hit if row.rates else None),
+                style="bold" if row.headline else "",
+            )
+        return table
+
+    def _branches(self) -> Table:
+        table = _grid("*text", ">tokens", ">requests", ">saved", *([">pin MiB"] if self._wide else []))
+        rows = self._shown.branches
+        for row, guide in zip(rows, _guides(rows, self._screen.unicode), strict=True):
+            cell = Text(guide, style="dim")
+            if row.label:
+                cell.append(clip(self._safe(row.label), 24), style="cyan").append(" ")
+            cell.append(self._safe(row.excerpt), style="not dim")
+            figures = [compact(row.branch.tokens), compact(row.branch.requests), compact(row.branch.saved)]
+            table.add_row(cell, *figures, *([mib(row.branch.pin_mib)] if self._wide else []))
+        return table
+
+    def _capacity(self) -> Group:
+        rows = self._shown.capacity
+        with_gib = any(row.gib is not None for row in rows)
+        table = _grid(">tokens", *([">GiB"] if with_gib else []), ">LRU", ">optimal", "*")
+        width = max(self._screen.width - (40 if with_gib else 30), 10)
+        solid, light = ("█", "░") if self._screen.unicode else ("#", ".")
+        for row in rows:
+            lru = self._bar(row.lru_rate, width)
+            best = self._bar(row.optimal_rate or 0.0, width)
+            cell = Text(lru, style="green").append(light * max(len(best) - len(lru), 0), style="dim")
+            gib = ["-" if row.gib is None else f"{row.gib:,.2f}"] if with_gib else []
+            table.add_row(compact(row.tokens), *gib, percent(row.lru_rate), percent(row.optimal_rate), cell)
+        legend = f"{solid} evicting the least recently used  {light} what the best eviction would add"
+        return Group(table, Text(legend, style="dim"))
+
+    def _ledger(self) -> Table:
+        rows = self._shown.ledger
+        table = _grid("bucket", ">tokens", ">share", "*", header=False)
+        words = max(len(BUCKETS.get(row.bucket, row.bucket)) for row in rows)
+        width = max(self._screen.width - words - 28, 8)
+        for row in rows:
+            style = {"served": "green", "first_seen": "dim"}.get(row.bucket, "yellow")
+            table.add_row(
+                Text(BUCKETS.get(row.bucket, self._safe(row.bucket))),
+                count(row.tokens),
+                percent(row.share),
+                Text(self._bar(row.share or 0.0, width), style=style),
+            )
+        return table
+
+    def _skipped(self) -> RenderableType | None:
+        rows = self._shown.skipped
+        lines = []
+        for row in rows[:_MOST_REASONS]:
+            places = ", ".join(clip(place, 60) for place in row.examples[:3])
+            lines.append(f"{count(row.count)} x {row.reason}" + (f": {places}" if places else ""))
+        if len(rows) > _MOST_REASONS:
+            rest = plural(len(rows) - _MOST_REASONS, "more reason")
+            lines.append(f"and {rest}: see input.skipped in report.json")
+        return self._list(lines)
+
+    def _assumptions(self) -> RenderableType | None:
+        notes = [f"{item.text} ({item.effect})" for item in self._shown.analysis.assumptions]
+        if len(notes) > _MOST_NOTES:
+            rest = len(notes) - _MOST_NOTES
+            notes = [*notes[:_MOST_NOTES], f"and {rest} more: see assumptions in report.json"]
+        return self._list(notes)
+
+    def _missing(self) -> RenderableType | None:
+        lines = []
+        for reason, names in self._shown.missing:
+            advice = remedy(names)
+            lines.append(f"{', '.join(names)}: {reason}" + (f" -> {advice}" if advice else ""))
+        return self._list(lines)
+
+    def _list(self, lines: Iterable[str]) -> RenderableType | None:
+        table = Table.grid(padding=(0, 1, 0, 0))
+        table.add_column(width=1)
+        table.add_column(overflow="fold")
+        for line in lines:
+            table.add_row(Text("-"), Text(clip(self._safe(line), _LONGEST_NOTE)))
+        return table if table.row_count else None
+
+
+def _grid(*columns: str, header: bool = True) -> Table:
+    """A table without lines. A column starting with ``>`` is right-aligned, ``*`` takes what room is left."""
+    table = Table(box=None, show_header=header, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    for column in columns:
+        table.add_column(
+            Text(column.lstrip(">*")),
+            justify="right" if column.startswith(">") else "left",
+            no_wrap=True,
+            overflow="ellipsis",
+            ratio=1 if column.startswith("*") else None,
+        )
+    table.expand = any(column.startswith("*") for column in columns)
+    return table
+
+
+def _guides(rows: tuple[BranchRow, ...], unicode: bool) -> list[str]:
+    """The lines of a tree before each row; levels below the deepest shown one share its indentation."""
+    bend, tee, pipe = ("└ ", "├ ", "│ ") if unicode else ("` ", "|-", "| ")
+    open_levels: list[bool] = []
+    guides = []
+    for row in rows:
+        level = min(row.level, _DEEPEST)
+        del open_levels[level:]
+        trunk = "".join(pipe if is_open else "  " for is_open in open_levels[1:])
+        guides.append(trunk + ((bend if row.last else tee) if level else ""))
+        open_levels.append(not row.last)
+    return guides

@@ -1,0 +1,236 @@
+"""One view of one Analysis: what every report shows, in which words and in which order.
+
+Reporters lay a View out; they choose no figure and write no sentence of their own about one. Strings that
+come from the log are masked here and still have to be escaped for the format that shows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from radixadvisor.report.escape import clip, mask
+from radixadvisor.report.numbers import count, duration, percent, plural
+from radixadvisor.results import Analysis, Branch, CapacityRow, HitCount, HitRates, LedgerRow
+
+__all__ = [
+    "BUCKETS",
+    "BranchRow",
+    "HitRow",
+    "SkipRow",
+    "View",
+    "not_evaluated",
+    "quiet_line",
+    "remedy",
+    "view",
+]
+
+BUCKETS = {
+    "served": "served from the cache",
+    "capacity": "evicted from a full pool",
+    "ttl": "expired before its reuse",
+    "replicas": "cached on another replica",
+    "in_flight": "not yet computed at arrival",
+    "rounding": "page rounding, last token",
+    "isolation": "kept apart by namespaces",
+    "order": "lost to the order of the prompt",
+    "elsewhere": "seen before, at another place",
+    "first_seen": "new content",
+}
+"""The ledger's buckets in their order, in words."""
+
+_LATER = "this version measures; it does not diagnose, predict or decide yet"
+_NOT_BUILT = ("findings", "checked", "prescriptions", "prediction", "verdict")
+
+_REMEDIES = (
+    ("capacity.gib", "give --model NAME"),
+    ("branches.pin_mib", "give --model NAME"),
+    ("input.span_seconds", "log an arrival time with every request"),
+    ("hits.within_session", "log a session id with every request"),
+    ("calibration", "log usage.prompt_tokens_details.cached_tokens as the server reports it"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HitRow:
+    """Hits of one cache; the two other rates are None where only the token-weighted one was measured."""
+
+    name: str
+    hits: HitCount
+    rates: HitRates | None
+    headline: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BranchRow:
+    """A branch in tree order. ``level`` counts shown ancestors; ``last`` marks the last of its siblings."""
+
+    branch: Branch
+    level: int
+    last: bool
+    label: str
+    excerpt: str
+
+
+@dataclass(frozen=True, slots=True)
+class SkipRow:
+    """One reason why records were skipped, with the first few places."""
+
+    reason: str
+    count: int
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What to show. ``missing`` pairs a reason with the fields that it explains."""
+
+    analysis: Analysis
+    subject: tuple[str, ...]
+    headline: str
+    hits: tuple[HitRow, ...]
+    sessions: str
+    branches: tuple[BranchRow, ...]
+    capacity: tuple[CapacityRow, ...]
+    ledger: tuple[LedgerRow, ...]
+    skipped: tuple[SkipRow, ...]
+    missing: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def view(analysis: Analysis, *, branches: int = 10, capacities: int = 8) -> View:
+    """Arrange an analysis: at most so many branches (the heaviest, with their ancestors) and capacities (the
+    ends always included).
+    """
+    hits = analysis.hits
+    rows = [HitRow("unlimited", hits.unlimited, hits.rates, False)]
+    rows += [
+        HitRow(name, served, hits.profile_rates.get(name), name == hits.headline)
+        for name, served in hits.profiles.items()
+    ]
+    skipped = analysis.input.skipped
+    return View(
+        analysis=analysis,
+        subject=_subject(analysis),
+        headline=_headline(analysis),
+        hits=tuple(rows),
+        sessions=_sessions(analysis),
+        branches=tuple(_tree(analysis.branches, branches)),
+        capacity=_spread(analysis.capacity, capacities),
+        ledger=tuple(row for row in analysis.ledger if row.tokens),
+        skipped=tuple(
+            SkipRow(reason, number, skipped.examples.get(reason, ()))
+            for reason, number in sorted(skipped.reasons.items(), key=lambda item: (-item[1], item[0]))
+        ),
+        missing=_missing(not_evaluated(analysis)),
+    )
+
+
+def not_evaluated(analysis: Analysis) -> dict[str, str]:
+    """Reasons by dotted field name: the analysis' own, then what this version does not fill yet."""
+    reasons = dict(analysis.not_evaluated)
+    for name in _NOT_BUILT:
+        reasons.setdefault(name, _LATER)
+    if analysis.reported_cached_tokens is None:
+        reasons.setdefault("calibration", "the log does not hold the cached tokens that its server reported")
+        return reasons
+    if analysis.predicted_cached_tokens is None:
+        reasons.setdefault("calibration.predicted_cached_tokens", "the server's own cache is not known")
+    for name in ("calibration.error", "calibration.usable"):
+        reasons.setdefault(name, "this version shows the counts; it does not judge their distance yet")
+    return reasons
+
+
+def remedy(fields: Sequence[str]) -> str:
+    """What a user can do so that fields get evaluated; empty where the reason already says all there is."""
+    found = [
+        advice for name, advice in _REMEDIES if any(f == name or f.startswith(f"{name}.") for f in fields)
+    ]
+    return "; ".join(dict.fromkeys(found))
+
+
+def _subject(analysis: Analysis) -> tuple[str, ...]:
+    """What was analysed, as short facts: source, size, time, and what stands for the model."""
+    source = analysis.input
+    files = source.files[0] if len(source.files) == 1 else plural(len(source.files), "file")
+    parts = [clip(files, 60), source.dialect, plural(source.requests, "request")]
+    if source.sessions:
+        parts.append(plural(source.sessions, "session"))
+    if source.span_seconds is not None:
+        parts.append(duration(source.span_seconds))
+    parts += [
+        f"{clip(used.name, 40)} tokens, {clip(used.template, 40)} template"
+        + ("" if used.exact else " (stand-in)")
+        for used in analysis.tokenizers
+    ]
+    return tuple(parts)
+
+
+def _headline(analysis: Analysis) -> str:
+    hits = analysis.hits
+    total = plural(analysis.totals.prompt_tokens, "prompt token")
+    repeated = f"{percent(hits.unlimited.rate)} of {total} repeat the beginning of an earlier prompt"
+    served = hits.profiles.get(hits.headline)
+    if served is None:
+        return f"{repeated}."
+    return f"{repeated}; {hits.headline} serves {percent(served.rate)} from its cache."
+
+
+def _sessions(analysis: Analysis) -> str:
+    hits = analysis.hits
+    across = f"{percent(hits.across_sessions.rate)} repeat what other sessions sent"
+    if hits.within_session is None:
+        return f"Of all prompt tokens, {across}."
+    within = f"{percent(hits.within_session.rate)} what their own session sent"
+    return f"Of all prompt tokens, {across}, {within} (the two overlap)."
+
+
+def _tree(branches: Sequence[Branch], limit: int) -> list[BranchRow]:
+    """The heaviest branches with all their ancestors, depth first, heavier siblings first."""
+    chosen: set[int] = set()
+    for index in sorted(range(len(branches)), key=lambda i: (-branches[i].saved, i)):
+        path = {index}
+        while (index := branches[index].parent) >= 0:
+            path.add(index)
+        if len(chosen | path) <= limit:
+            chosen |= path
+    children: dict[int, list[int]] = {}
+    for index in sorted(chosen, key=lambda i: (-branches[i].saved, i)):
+        children.setdefault(branches[index].parent, []).append(index)
+    rows: list[BranchRow] = []
+    stack = [(index, 0, position == 0) for position, index in enumerate(reversed(children.get(-1, [])))]
+    while stack:
+        index, level, last = stack.pop()
+        branch = branches[index]
+        rows.append(BranchRow(branch, level, last, mask(branch.label), mask(branch.excerpt)))
+        below = reversed(children.get(index, []))
+        stack += [(child, level + 1, position == 0) for position, child in enumerate(below)]
+    return rows
+
+
+def _spread(rows: Sequence[CapacityRow], limit: int) -> tuple[CapacityRow, ...]:
+    if len(rows) <= limit:
+        return tuple(rows)
+    step = (len(rows) - 1) / (limit - 1)
+    return tuple(rows[round(i * step)] for i in range(limit))
+
+
+def _missing(reasons: dict[str, str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    grouped: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        grouped.setdefault(reason, []).append(name)
+    return tuple((reason, tuple(names)) for reason, names in grouped.items())
+
+
+def quiet_line(analysis: Analysis) -> str:
+    """The whole result in one line, for ``--quiet``."""
+    served = analysis.hits.profiles.get(analysis.hits.headline)
+    parts = [
+        plural(analysis.input.requests, "request"),
+        f"{count(analysis.totals.prompt_tokens)} prompt tokens",
+        f"unlimited {percent(analysis.hits.unlimited.rate)}",
+    ]
+    if served is not None:
+        parts.append(f"{analysis.hits.headline} {percent(served.rate)}")
+    if analysis.input.skipped.count:
+        parts.append(f"{plural(analysis.input.skipped.count, 'record')} skipped")
+    return ", ".join(parts)

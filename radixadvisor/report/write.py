@@ -1,0 +1,119 @@
+"""Result files: each written whole to a temporary file beside its place and renamed over it.
+
+Files that hold text from prompts can be read by their owner alone (0600); the others follow the umask.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from radixadvisor.errors import OutputError
+from radixadvisor.report.json import to_json
+from radixadvisor.report.markdown import EXAMPLE_MARK, to_markdown
+from radixadvisor.results import Analysis
+
+__all__ = [
+    "DEFAULT_OUT",
+    "REPORT_FILE",
+    "SKILL_FILE",
+    "Written",
+    "require_writable",
+    "write_file",
+    "write_reports",
+]
+
+DEFAULT_OUT = Path("outputs")
+REPORT_FILE = "report.json"
+SKILL_FILE = "skill-radix-scheduler-advisor.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The files that were written, and the example that was kept instead of being overwritten, if any."""
+
+    paths: tuple[Path, ...]
+    kept: Path | None
+
+
+def write_reports(analysis: Analysis, out: Path | None) -> Written:
+    """Write report.json and the skill report into ``out``.
+
+    Without an explicit folder they go to ``./outputs``; a skill report there that is marked as a repository's
+    example stays as it is, so that no ordinary run changes a committed file.
+
+    Raises:
+        OutputError: the folder or a file in it cannot be written.
+    """
+    folder = DEFAULT_OUT if out is None else out
+    private = any(branch.excerpt for branch in analysis.branches)
+    report = write_file(folder / REPORT_FILE, to_json(analysis), private=private)
+    skill = folder / SKILL_FILE
+    if out is None and _is_example(skill):
+        return Written((report,), skill)
+    return Written((report, write_file(skill, to_markdown(analysis).encode(), private=private)), None)
+
+
+def write_file(path: Path, content: bytes, *, private: bool) -> Path:
+    """Replace ``path`` by ``content`` in one step, making its folder if need be.
+
+    Raises:
+        OutputError: with the reason that the system gives.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise _refused(path, error) from error
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        if not private:
+            temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    except OSError as error:
+        raise _refused(path, error) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path
+
+
+def require_writable(folder: Path) -> None:
+    """Say at once, not after a long analysis, that results could not be written; creates nothing.
+
+    Raises:
+        OutputError: ``folder``, or the nearest folder above it that exists, is not a writable folder.
+    """
+    existing = folder.absolute()
+    while not existing.exists() and existing != existing.parent:
+        existing = existing.parent
+    if not existing.is_dir():
+        raise OutputError(
+            f"Cannot write to {folder}: {existing} is not a folder. Choose another one with --out DIR."
+        )
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise OutputError(f"Cannot write to {folder}: no permission. Choose another folder with --out DIR.")
+
+
+def _refused(path: Path, error: OSError) -> OutputError:
+    return OutputError(
+        f"Cannot write {path}: {error.strerror or error}. Choose another folder with --out DIR."
+    )
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _is_example(path: Path) -> bool:
+    try:
+        head = path.read_text(encoding="utf-8", errors="replace")[:4096]
+    except OSError:
+        return False
+    front = head.split("\n---", 1)[0]
+    return any(line.strip() == EXAMPLE_MARK for line in front.splitlines())

@@ -89,6 +89,14 @@ class BlockCache:
         table.hits, table.tokens = [], 0
         seq.computed = 0
 
+    def prefetch(self, seq: Sequence) -> float:
+        """There is no external tier."""
+        return 0.0
+
+    def load_back(self, seq: Sequence, quota: int | None = None) -> int:
+        """There is no host tier."""
+        return 0
+
     def allocate(self, seq: Sequence, tokens: int) -> bool:
         """Take blocks for ``tokens`` further prompt tokens and register the blocks they fill.
 

@@ -26,7 +26,8 @@ _SECRETS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\b(gh[opsur]_|github_pat_)(?:\w{16,}|\w{3,}\Z)", rf"\1{HIDDEN}"),
         (r"\b(AKIA|ASIA)(?:[0-9A-Z]{12,}|[0-9A-Z]{3,}\Z)", rf"\1{HIDDEN}"),
         (r"\b(AIza)(?:[\w-]{30,}|[\w-]{3,}\Z)", rf"\1{HIDDEN}"),
-        (r"(?i)\b(bearer|basic)(\s+)(?:[\w.~+/=-]{8,}|[\w.~+/=-]{3,}\Z)", rf"\1\2{HIDDEN}"),
+        (r"(?i)(\bauthorization[\"']?\s*[:=]\s*[\"']?(?:bearer|basic)\s+)[^\s\"']+", rf"\1{HIDDEN}"),
+        (r"(?i)(\bbearer\s+)(?=\S*\d)[\w.~+/=-]{6,}", rf"\1{HIDDEN}"),
         (
             r"(?i)\b((?:pass(?:word|wd|phrase)|secret|api[_-]?key|access[_-]?key|auth[_-]?token)"
             r"[\"']?\s*[=:]\s*[\"']?)[^\s\"',;]{4,}",

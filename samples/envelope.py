@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -20,10 +21,13 @@ DECODE_MS_PER_CHARACTER = 3
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How one log is written: ``clock`` is iso, seconds or ms; ``reply`` is completion, message or text."""
+    """How one log is written: ``clock`` is iso, seconds or ms; ``reply`` is completion, message or text;
+    ``usage`` tells whether the gateway kept the token counts.
+    """
 
     clock: str = "iso"
     reply: str = "completion"
+    usage: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +95,7 @@ def _response(call: Call, form: str) -> Any:
     }
 
 
-def record(call: Call, style: Style) -> dict[str, Any]:
+def record(call: Call, style: Style, usage: dict[str, int] | None) -> dict[str, Any]:
     """The JSON object of one log line."""
     line: dict[str, Any] = {
         "request_id": call.request_id,
@@ -105,10 +109,13 @@ def record(call: Call, style: Style) -> dict[str, Any]:
         line["tools"] = list(call.tools)
     line["metadata"] = {"session_id": call.session, "tenant": call.tenant, "app": call.app}
     line["response"] = _response(call, style.reply)
+    if usage is not None:
+        line["usage"] = usage
     return line
 
 
-def log_lines(calls: list[Call], style: Style) -> bytes:
-    """The whole log, ordered by arrival."""
+def log_lines(calls: list[Call], style: Style, count: Callable[[Call], dict[str, int]]) -> bytes:
+    """The whole log, ordered by arrival; ``count`` gives the usage of a call."""
     ordered = sorted(calls, key=lambda call: (call.at, call.request_id))
-    return b"".join(json.dumps(record(call, style)).encode("ascii") + b"\n" for call in ordered)
+    lines = (record(call, style, count(call) if style.usage else None) for call in ordered)
+    return b"".join(json.dumps(line).encode("ascii") + b"\n" for line in lines)

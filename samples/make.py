@@ -1,7 +1,8 @@
 """Make the sample logs: ``python samples/make.py`` writes them here, ``--check`` compares instead.
 
 The logs are a function of the text in ``handbook.py`` and ``phrases.py`` and of the seeds below: no clock, no
-hash order, integer milliseconds. ``README.md`` lists what each log shows and the answer that is known for it.
+hash order, integer milliseconds. Token counts come from the package itself, which must be installed.
+``README.md`` lists what each log shows and the answer that is known for it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import traffic
 from envelope import Call, Style, log_lines
+from usage import usage
 
 HERE = Path(__file__).resolve().parent
 
@@ -26,7 +28,7 @@ LOGS: dict[str, tuple[Callable[[], list[Call]], Style]] = {
     "voice-preamble.jsonl": (partial(traffic.voice, "voice", 240), Style("ms", "text")),
     "one-shots.jsonl": (partial(traffic.one_shots, "notes", 90), Style("seconds", "text")),
     "unique-head.jsonl": (partial(traffic.unique_head, "mail", 80), Style("iso", "completion")),
-    "mixed-apps.jsonl": (partial(traffic.mixed, "mixed"), Style("iso", "completion")),
+    "mixed-apps.jsonl": (partial(traffic.mixed, "mixed"), Style("iso", "completion", usage=False)),
     "three.jsonl": (partial(traffic.voice, "three", 3), Style()),
 }
 
@@ -41,7 +43,7 @@ def main(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     differing = []
     for name, (make, style) in LOGS.items():
-        path, content = options.out / name, log_lines(make(), style)
+        path, content = options.out / name, log_lines(make(), style, usage)
         if not options.check:
             path.write_bytes(content)
         elif not path.is_file() or path.read_bytes() != content:

@@ -182,7 +182,7 @@ def unique_head(seed: str, requests: int, *, model: str = QWEN) -> list[Call]:
 
 
 def mixed(seed: str) -> list[Call]:
-    """Six applications on three models, interleaved."""
+    """Seven applications on three models, interleaved."""
     return [
         *rag(f"{seed} rag", 30),
         *rag(f"{seed} rag shuffled", 16, shuffled, model="qwen2.5-14b-instruct", app="policy-desk-next"),

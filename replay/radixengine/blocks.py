@@ -56,6 +56,7 @@ class BlockCache:
         self._refs: list[int] = []
         self._keys: list[bytes] = []
         self._keyed = 0
+        self.evicted = 0
 
     def occupancy(self) -> Occupancy:
         """Tokens, in whole blocks. In use: ``protected`` blocks have a key, ``held`` ones have none."""
@@ -220,6 +221,7 @@ class BlockCache:
                 del self._copies[key]
         self._keys[block] = b""
         self._keyed -= 1
+        self.evicted += self.page_size
 
     def _register(self, table: _Table, tokens: bytes) -> None:
         """Give the blocks that are full by now their keys."""

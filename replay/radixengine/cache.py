@@ -63,6 +63,10 @@ class PrefixCache(Protocol):
     page_size: int
     capacity: int
 
+    @property
+    def evicted(self) -> int:
+        """Tokens evicted from the device so far."""
+
     def occupancy(self) -> Occupancy:
         """Count where every token of the pool is."""
 

@@ -1,4 +1,4 @@
-"""Room for the next tokens of running requests: how far decode can run ahead, and who goes if there is none."""
+"""Room for running requests' next tokens: how far decode can run ahead, and who goes if there is none."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ from radixengine.tree import RadixTree
 
 
 class Evictor:
-    """Frees tokens of ``tree`` into the ledger's pool."""
+    """Frees tokens of ``tree`` into the ledger's pool; ``evicted`` counts them."""
 
-    __slots__ = ("_heap", "_host", "_ledger", "_pool", "_profile", "_tree")
+    __slots__ = ("_heap", "_host", "_ledger", "_pool", "_profile", "_tree", "evicted")
 
     def __init__(self, tree: RadixTree, ledger: Ledger, profile: RadixProfile, host: HostTier | None) -> None:
         self._tree = tree
@@ -21,6 +21,7 @@ class Evictor:
         self._pool = ledger.pool
         self._profile = profile
         self._host = host
+        self.evicted = 0
         self._heap = heap = LeafHeap(eviction_rank(profile.evict), _evictable)
         tree.on_release = heap.push
         if host is not None:
@@ -44,10 +45,12 @@ class Evictor:
             size = node.tokens
             part = -(-tokens // page) * page
             if not self._profile.whole_node and part < size:
+                self.evicted += part
                 self._ledger.free_node(node, part)
                 self._tree.trim(node, part)
                 self._heap.push(node)
                 return
+            self.evicted += size
             self._ledger.free_node(node, size)
             self._leave_device(node)
             tokens -= size

@@ -34,6 +34,11 @@ class RadixCache:
         self.host = build_tiers(self.tree, self.capacity, profile)
         self._evictor = Evictor(self.tree, self._ledger, profile, self.host)
 
+    @property
+    def evicted(self) -> int:
+        """Tokens evicted from the device so far."""
+        return self._evictor.evicted
+
     def occupancy(self) -> Occupancy:
         """Where the device's tokens are."""
         tree = self.tree

@@ -1,0 +1,217 @@
+"""Each distinct segment of a log is rendered and tokenized once.
+
+A segment is the text of one template group. Its borders lie on added-token borders, so its tokens do not
+depend on what stands before or behind it, and a prompt's tokens are the concatenation of its segments'
+tokens.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Hashable, Sequence
+from typing import Protocol
+
+from xxhash import xxh3_128_digest
+
+from radixadvisor.records import Message, Request
+from radixadvisor.render.base import Group, Renderer, RenderError
+from radixadvisor.tokens.engine import Tokenizer, added_pattern, pack
+
+_LINE_MIN_CHARS = 48
+_LINE_MEMO_TOKENS = 4_000_000
+_TOKEN_BYTES = 4
+
+
+class Pool(Protocol):
+    """What a trace needs: segments of a request, and the packed tokens of a run of segments."""
+
+    def segments(self, request: Request) -> tuple[int, ...]: ...
+
+    def prompt(self, segments: Sequence[int]) -> bytes: ...
+
+    def length(self, segments: Sequence[int]) -> int:
+        """Tokens of a prompt."""
+
+
+class BlockPool:
+    """Block hashes of a hash trace, numbered from 0 as they come: one "token" stands for one block."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[int, int] = {}
+
+    def segments(self, request: Request) -> tuple[int, ...]:
+        """The numbers of a request's blocks."""
+        assert request.blocks is not None
+        numbers = self._numbers
+        return tuple([numbers.setdefault(block, len(numbers)) for block in request.blocks.ids])
+
+    def prompt(self, segments: Sequence[int]) -> bytes:
+        """Packed int32 block numbers."""
+        return array("i", segments).tobytes()
+
+    def length(self, segments: Sequence[int]) -> int:
+        """Blocks of a prompt."""
+        return len(segments)
+
+
+class _Lines:
+    """Tokens of lines seen before, for texts in which only some lines are new.
+
+    Sound only where the tokenizer's ``safe_split`` says that a border between two lines is always a border of
+    its pretokenizer. Two generations bound the memory: when the young one is full, the old one is dropped.
+    """
+
+    def __init__(self, encode: Callable[[str], bytes], limit: int = _LINE_MEMO_TOKENS) -> None:
+        self._encode = encode
+        self._limit = limit
+        self._young: dict[bytes, bytes] = {}
+        self._old: dict[bytes, bytes] = {}
+        self._held = 0
+
+    def encode(self, text: str) -> bytes:
+        """Tokens of one line, packed int32."""
+        if len(text) < _LINE_MIN_CHARS:
+            return self._encode(text)
+        key = xxh3_128_digest(text.encode())
+        tokens = self._young.get(key)
+        if tokens is None:
+            tokens = self._old.get(key)
+            if tokens is None:
+                tokens = self._encode(text)
+            self._keep(key, tokens)
+        return tokens
+
+    def _keep(self, key: bytes, tokens: bytes) -> None:
+        self._young[key] = tokens
+        self._held += len(tokens) // _TOKEN_BYTES
+        if self._held > self._limit:
+            self._old, self._young, self._held = self._young, {}, 0
+
+
+class SegmentPool:
+    """Interned segments of one tokenizer and template: ids are positions in ``tokens``.
+
+    Attributes:
+        tokens: packed int32 tokens of every distinct segment, by segment id.
+    """
+
+    def __init__(self, renderer: Renderer, tokenizer: Tokenizer) -> None:
+        self.renderer = renderer
+        self.tokenizer = tokenizer
+        self.tokens: list[bytes] = []
+        self._by_key: dict[Hashable, int] = {}
+        self._by_content: dict[bytes, int] = {}
+        self._outputs: dict[tuple[Message, bool], bytes] = {}
+        self._special = {text: pack((number,)) for text, number in tokenizer.special.items()}
+        self._split_added = added_pattern(tokenizer.special)
+        self._lines = _Lines(tokenizer.encode)
+
+    def segments(self, request: Request) -> tuple[int, ...]:
+        """Segment ids of a request's prompt, generation prompt included.
+
+        Raises:
+            RenderError: the template refuses the request.
+        """
+        if request.tokens is not None:
+            return (self._intern(b"t" + request.tokens, lambda: request.tokens or b""),)
+        if request.text is not None:
+            return (self._intern_text(request.text),)
+        groups = self.renderer.groups(request)
+        if self.tokenizer.whole_prompt:
+            return (self._intern_text("".join([self._text(request, group) for group in groups])),)
+        by_key = self._by_key
+        found = []
+        for group in groups:
+            segment = by_key.get(group.key)
+            if segment is None:
+                segment = by_key[group.key] = self._intern_text(self._text(request, group))
+            found.append(segment)
+        return tuple(found)
+
+    def prompt(self, segments: Sequence[int]) -> bytes:
+        """The packed tokens of a prompt."""
+        tokens = self.tokens
+        return b"".join([tokens[segment] for segment in segments])
+
+    def length(self, segments: Sequence[int]) -> int:
+        """Tokens of a prompt."""
+        tokens = self.tokens
+        return sum([len(tokens[segment]) for segment in segments]) // _TOKEN_BYTES
+
+    def output(self, request: Request, reply: Message, *, stopped: bool) -> bytes:
+        """The tokens that were generated when ``reply`` answered ``request``: its turn as the template writes
+        it, without what the generation prompt already gave. With ``stopped`` the turn's closing token, which
+        was sampled too, is the last one.
+        """
+        known = self._outputs.get((reply, stopped))
+        if known is None:
+            text = self._reply_text(request, reply)
+            known = self._outputs[reply, stopped] = self._encode(self._until_stop(text, stopped))
+        return known
+
+    def output_text(self, text: str) -> bytes:
+        """The tokens of a bare completion."""
+        return self._encode(text)
+
+    def _reply_text(self, request: Request, reply: Message) -> str:
+        last = (request.messages or ())[-1:]
+        try:
+            # The turn before decides flags such as "after the last question"; older ones and tools do not.
+            short = _with_messages(request, last)
+            long = _with_messages(request, (*last, reply))
+            opening = self._text(short, self.renderer.groups(short)[-1])
+            turns = [group for group in self.renderer.groups(long) if group.first == len(last)]
+            text = self._text(long, turns[0]) if turns else ""
+        except RenderError:
+            return reply.text
+        return text[len(opening) :] if opening and text.startswith(opening) else reply.text
+
+    def _until_stop(self, text: str, stopped: bool) -> str:
+        """Cut a turn at its closing token, the last added token in it."""
+        ends = list(self._split_added.finditer(text)) if self._split_added is not None else []
+        if not ends:
+            return text
+        return text[: ends[-1].end() if stopped else ends[-1].start()]
+
+    def _text(self, request: Request, group: Group) -> str:
+        return "".join([piece.text for piece in self.renderer.pieces(request, group)])
+
+    def _intern_text(self, text: str) -> int:
+        return self._intern(b"s" + text.encode(), lambda: self._encode(text))
+
+    def _intern(self, content: bytes, encode: Callable[[], bytes]) -> int:
+        key = xxh3_128_digest(content)
+        segment = self._by_content.get(key)
+        if segment is None:
+            segment = self._by_content[key] = len(self.tokens)
+            self.tokens.append(encode())
+        return segment
+
+    def _encode(self, text: str) -> bytes:
+        if self.tokenizer.whole_prompt or self._split_added is None:
+            return self.tokenizer.encode(text)
+        parts = []
+        for position, part in enumerate(self._split_added.split(text)):
+            if position % 2:
+                parts.append(self._special[part])
+            elif part:
+                parts.append(self._encode_run(part))
+        return b"".join(parts)
+
+    def _encode_run(self, text: str) -> bytes:
+        """Tokens of a run without added tokens, line by line where that is sound."""
+        borders = self.tokenizer.safe_split
+        if borders is None or len(text) < _LINE_MIN_CHARS:
+            return self.tokenizer.encode(text)
+        return b"".join([self._lines.encode(line) for line in borders.split(text)])
+
+
+def _with_messages(request: Request, messages: tuple[Message, ...]) -> Request:
+    return Request(
+        id=request.id,
+        source=request.source,
+        model=request.model,
+        messages=messages,
+        arrival=request.arrival,
+        parameters=request.parameters,
+    )

@@ -1,4 +1,4 @@
-"""Repeated content that a prefix cache cannot use: runs of 32 tokens that stood in an earlier prompt, at any
+"""Repeated content that a prefix cache cannot use: runs of 32 tokens seen in an earlier prompt, at any
 offset.
 
 Every window of 32 tokens gets a 64-bit hash, made from those of its halves; a window counts as seen if its
@@ -10,8 +10,8 @@ amount for sorting.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from radixengine.cache import TOKEN_BYTES
 
@@ -24,8 +24,20 @@ if TYPE_CHECKING:
 
 RUN = 32
 _BATCH_TOKENS = 1 << 18
-_SORT_WINDOWS = 1 << 22
+_SORT_WINDOWS = 1 << 20
 _MULTIPLIERS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
+
+
+class _Batch(NamedTuple):
+    """Windows of some consecutive requests, in order: their hashes, their requests, and where each one begins
+    behind its request's matched prefix (up to 31 tokens before its end).
+    """
+
+    hashes: Hashes
+    owners: NDArray[np.int32]
+    requests: list[int]
+    windows: list[int]
+    seen: NDArray[np.bool_]
 
 
 def covered_elsewhere(
@@ -43,59 +55,52 @@ def covered_elsewhere(
     """
     import numpy as np
 
-    hashes, windows = _windows(prompts, matched, vocabularies)
-    owner = np.repeat(np.arange(len(windows), dtype=np.int32), windows)
-    found = np.flatnonzero(_seen_before(hashes, owner))
-    covered = np.zeros(len(windows), np.int64)
-    if not len(found):
-        return covered
-    requests = owner[found]
-    first_window = np.cumsum(windows) - windows
-    # A window's place behind the matched prefix: up to 31 of the hashed windows begin inside it.
-    start = found - first_window[requests] - np.minimum(matched, RUN - 1)[requests]
-    stop = start + RUN
-    same = requests[1:] == requests[:-1]
-    stop[:-1][same] = np.minimum(stop[:-1], start[1:])[same]
-    np.add.at(covered, requests, np.maximum(stop - np.maximum(start, 0), 0))
+    batches = list(_batches(prompts, matched, vocabularies))
+    _mark_seen(batches)
+    covered = np.zeros(len(matched), np.int64)
+    for batch in batches:
+        found = np.flatnonzero(batch.seen)
+        owners = batch.owners[found]
+        first = np.zeros(len(matched), np.int64)
+        first[batch.requests] = np.cumsum(batch.windows) - batch.windows
+        start = found - first[owners] - np.minimum(matched, RUN - 1)[owners]
+        stop = start + RUN
+        same = owners[1:] == owners[:-1]
+        stop[:-1][same] = np.minimum(stop[:-1], start[1:])[same]
+        np.add.at(covered, owners, np.maximum(stop - np.maximum(start, 0), 0))
     return covered
 
 
-def _windows(
+def _batches(
     prompts: Iterable[bytes], matched: Counts, vocabularies: Sequence[str] | None
-) -> tuple[Hashes, Counts]:
-    """The hashes of all windows that reach beyond a matched prefix, and their number for each prompt."""
-    import numpy as np
-
-    windows = np.zeros(len(matched), np.int64)
+) -> Iterator[_Batch]:
+    """Hash all windows that reach beyond a matched prefix."""
     numbers: dict[str, int] = {}
-    parts: list[Hashes] = []
     pieces: list[bytes] = []
-    lengths: list[int] = []
+    requests: list[int] = []
     salts: list[int] = []
     pending = 0
     for index, prompt in enumerate(prompts):
         piece = prompt[max(int(matched[index]) - RUN + 1, 0) * TOKEN_BYTES :]
-        length = len(piece) // TOKEN_BYTES
-        if length < RUN:
+        if len(piece) < RUN * TOKEN_BYTES:
             continue
-        windows[index] = length - RUN + 1
-        pieces.append(piece)
-        lengths.append(length)
         name = vocabularies[index] if vocabularies is not None else ""
+        pieces.append(piece)
+        requests.append(index)
         salts.append(numbers.setdefault(name, len(numbers)))
-        pending += length
+        pending += len(piece) // TOKEN_BYTES
         if pending >= _BATCH_TOKENS:
-            parts.append(_hash(pieces, lengths, salts))
-            pieces, lengths, salts, pending = [], [], [], 0
+            yield _batch(pieces, requests, salts)
+            pieces, requests, salts, pending = [], [], [], 0
     if pieces:
-        parts.append(_hash(pieces, lengths, salts))
-    return np.concatenate(parts) if parts else np.zeros(0, np.uint64), windows
+        yield _batch(pieces, requests, salts)
 
 
-def _hash(pieces: list[bytes], lengths: list[int], salts: list[int]) -> Hashes:
-    """Hashes of the windows inside each piece, in order."""
+def _batch(pieces: list[bytes], requests: list[int], salts: list[int]) -> _Batch:
     import numpy as np
 
+    lengths = [len(piece) // TOKEN_BYTES for piece in pieces]
+    windows = [length - RUN + 1 for length in lengths]
     first, left, right = (np.uint64(value) for value in _MULTIPLIERS)
     hashes = np.frombuffer(b"".join(pieces), np.uint32).astype(np.uint64)
     hashes += np.repeat(np.array(salts, np.uint64) << np.uint64(32), lengths)
@@ -104,11 +109,12 @@ def _hash(pieces: list[bytes], lengths: list[int], salts: list[int]) -> Hashes:
     while width < RUN:
         hashes = _mix(hashes[:-width] * left + hashes[width:] * right)
         width *= 2
-    ends = np.cumsum(lengths)
-    inside = np.ones(int(ends[-1]), np.bool_)
+    inside = np.ones(sum(lengths), np.bool_)
     for back in range(1, RUN):
-        inside[ends - back] = False
-    return hashes[inside[: len(hashes)]]
+        inside[np.cumsum(lengths) - back] = False
+    hashes = hashes[inside[: len(hashes)]]
+    owners = np.repeat(np.array(requests, np.int32), windows)
+    return _Batch(hashes, owners, requests, windows, np.zeros(len(hashes), np.bool_))
 
 
 def _mix(hashes: Hashes) -> Hashes:
@@ -121,21 +127,57 @@ def _mix(hashes: Hashes) -> Hashes:
     return hashes
 
 
-def _seen_before(hashes: Hashes, owner: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """For each window whether a request before its own has one of the same hash. Sorts one range of hashes at
-    a time.
+def _mark_seen(batches: list[_Batch]) -> None:
+    """Mark the windows whose hash a request before their own has, one range of hash values at a time."""
+    import numpy as np
+
+    total = sum(len(batch.hashes) for batch in batches)
+    bits = max(total // _SORT_WINDOWS, 1).bit_length() - 1
+    for number in range(1 << bits):
+        members = [
+            np.flatnonzero(batch.hashes >> np.uint64(64 - bits) == number)
+            if bits
+            else np.arange(len(batch.hashes))
+            for batch in batches
+        ]
+        pairs = list(zip(batches, members, strict=True))
+        hashes = np.concatenate([batch.hashes[chosen] for batch, chosen in pairs] or [np.zeros(0, np.uint64)])
+        repeated = _repeated(hashes, bits)
+        owners = np.concatenate([batch.owners[chosen] for batch, chosen in pairs] or [np.zeros(0, np.int32)])
+        ordered, owners = hashes[repeated], owners[repeated]
+        fresh = np.ones(len(ordered), np.bool_)
+        fresh[1:] = ordered[1:] != ordered[:-1]
+        seen = np.zeros(len(hashes), np.bool_)
+        seen[repeated] = owners > owners[fresh][np.cumsum(fresh) - 1]
+        at = 0
+        for batch, chosen in pairs:
+            batch.seen[chosen] = seen[at : at + len(chosen)]
+            at += len(chosen)
+
+
+def _repeated(hashes: Hashes, shared_bits: int) -> Counts:
+    """Indices of the hashes that occur more than once, equal ones together and in ascending order.
+
+    Sorting words whose low bits are the index is eight times faster than an argsort. Hashes that differ only
+    in the bits that the index replaces fall into one group, and such a group is sorted again by the whole
+    hash.
     """
     import numpy as np
 
-    seen = np.zeros(len(hashes), np.bool_)
-    bits = max(len(hashes) // _SORT_WINDOWS, 1).bit_length() - 1
-    ranges = (hashes >> np.uint64(64 - bits)).astype(np.uint16) if bits else np.zeros(len(hashes), np.uint16)
-    for number in range(1 << bits):
-        members = np.flatnonzero(ranges == number)
-        order = members[np.argsort(hashes[members], kind="stable")]
-        ordered, owners = hashes[order], owner[order]
-        fresh = np.ones(len(order), np.bool_)
-        fresh[1:] = ordered[1:] != ordered[:-1]
-        first_owner = owners[fresh][np.cumsum(fresh) - 1]
-        seen[order] = owners > first_owner
-    return seen
+    low = np.uint64((1 << len(hashes).bit_length()) - 1)
+    words = (hashes << np.uint64(shared_bits)) & ~low
+    words |= np.arange(len(hashes), dtype=np.uint64)
+    words.sort()
+    equal = (words[1:] ^ words[:-1]) <= low
+    many = np.zeros(len(hashes), np.bool_)
+    many[1:] |= equal
+    many[:-1] |= equal
+    words = words[many]
+    indices = (words & low).astype(np.int64)
+    values = hashes[indices]
+    mixed = np.flatnonzero((values[1:] != values[:-1]) & ((words[1:] ^ words[:-1]) <= low))
+    if len(mixed):
+        groups = words & ~low
+        again = np.flatnonzero(np.isin(groups, groups[mixed]))
+        indices[again] = indices[again][np.lexsort((indices[again], values[again], groups[again]))]
+    return indices

@@ -77,6 +77,12 @@ def test_repetition_inside_one_prompt_does_not_count() -> None:
     assert covered_elsewhere([_pack(section * 3)], np.array([0])).tolist() == [0]
 
 
+def test_hashes_that_differ_in_low_bits_only_are_told_apart() -> None:
+    high = [5 << 40, 9 << 40, 5 << 40, 5 << 40 | 1, 7 << 40, 5 << 40, 5 << 40 | 1]
+    indices = elsewhere._repeated(np.array(high, np.uint64), 0)
+    assert indices.tolist() == [0, 2, 5, 3, 6]
+
+
 def test_nothing_to_look_at() -> None:
     assert covered_elsewhere([], np.zeros(0, np.int64)).tolist() == []
     assert covered_elsewhere([_pack([1, 2])] * 2, np.array([0, 2])).tolist() == [0, 0]

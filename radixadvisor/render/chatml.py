@@ -13,7 +13,6 @@ from radixadvisor.render.text import (
     literal,
     messages_of,
     name_piece,
-    role_error,
     tool_piece,
     tool_set_of,
 )
@@ -25,7 +24,7 @@ _GENERATION = Group((_GENERATE,), -1, 0)
 
 
 class GenericChatML:
-    """Tools, if any, in a first turn of their own; then every message as a turn under its own role."""
+    """Tools, if any, in a first turn of their own; then every message as a turn under its own role, known or not."""
 
     name = "chatml"
     exact = False
@@ -36,10 +35,7 @@ class GenericChatML:
         messages = messages_of(request)
         tools = tool_set_of(request)
         groups = [] if tools is None else [Group((_TOOLS, tools), -1, 0)]
-        for index, message in enumerate(messages):
-            if message.role not in ROLES:
-                raise role_error(self.name, message)
-            groups.append(Group((_TURN, message), index, 1))
+        groups += [Group((_TURN, message), index, 1) for index, message in enumerate(messages)]
         groups.append(_GENERATION)
         return groups
 
@@ -60,10 +56,11 @@ class GenericChatML:
         return pieces
 
     def _turn(self, message: Message, index: int) -> list[Piece]:
-        pieces = [literal(f"<|im_start|>{ROLES[message.role]}\n"), *content_pieces(message, index)]
+        content = content_pieces(message, index)
+        pieces = [literal(f"<|im_start|>{ROLES.get(message.role, message.role)}\n"), *content]
         for number, call in enumerate(message.tool_calls):
             pieces += [
-                literal('\n{"name": "'),
+                literal('\n{"name": "' if number or content else '{"name": "'),
                 name_piece(call, index, number),
                 literal('", "arguments": '),
                 argument_piece(dump_json(arguments_of(call)), index, number),
@@ -92,4 +89,4 @@ class AnthropicOrder(GenericChatML):
             return 3
         message = group.key[1]
         assert isinstance(message, Message)
-        return 1 if ROLES[message.role] == "system" else 2
+        return 1 if ROLES.get(message.role) == "system" else 2

@@ -7,8 +7,13 @@ from collections.abc import Callable
 
 from radixadvisor.errors import UnknownName
 from radixadvisor.records import Message, Request, Source, Tool, ToolCall, ToolSet
-from radixadvisor.render.base import Renderer
+from radixadvisor.render.base import RenderError, Renderer
 from radixadvisor.render.chatml import AnthropicOrder, GenericChatML
+from radixadvisor.render.deepseek import DeepSeekR1, DeepSeekTools, DeepSeekV3, DeepSeekV31
+from radixadvisor.render.harmony import Harmony
+from radixadvisor.render.llama3 import Llama31, Llama32
+from radixadvisor.render.mistral import MistralV3, MistralV7
+from radixadvisor.render.qwen3 import Qwen3
 from radixadvisor.render.qwen25 import Qwen25
 
 __all__ = ["fingerprint", "render_text", "renderer", "template_names"]
@@ -16,7 +21,18 @@ __all__ = ["fingerprint", "render_text", "renderer", "template_names"]
 _FAMILIES: dict[str, Callable[[], Renderer]] = {
     "anthropic": AnthropicOrder,
     "chatml": GenericChatML,
+    "deepseek-r1": DeepSeekR1,
+    "deepseek-tools": DeepSeekTools,
+    "deepseek-v3": DeepSeekV3,
+    "deepseek-v3.1": DeepSeekV31,
+    "gpt-oss": Harmony,
+    "llama3.1": Llama31,
+    "llama3.2": Llama32,
+    "llama3.3": lambda: Llama31("llama3.3"),
+    "mistral-v3": MistralV3,
+    "mistral-v7": MistralV7,
     "qwen2.5": Qwen25,
+    "qwen3": Qwen3,
 }
 
 
@@ -47,22 +63,27 @@ def render_text(template: Renderer, request: Request) -> str:
     )
 
 
-_PROBE = Request(
-    id="probe",
-    source=Source("probe", 1),
-    tools=ToolSet((Tool("look_up", '{"type": "function", "function": {"name": "look_up"}}'),)),
-    messages=(
-        Message("system", "Be brief."),
-        Message("user", "Where is it?"),
-        Message("assistant", None, (ToolCall("call00001", "look_up", '{"q": "it"}'),), reasoning="Look."),
-        Message("tool", "There.", tool_call_id="call00001", name="look_up"),
-        Message("assistant", "There.", reasoning="Found."),
-        Message("user", "Sure?"),
-    ),
-    arrival=0.0,
+_PROBE = (
+    Message("system", "Be brief."),
+    Message("user", "Where is it?"),
+    Message("assistant", None, (ToolCall("call00001", "look_up", '{"q": "it"}'),), reasoning="Look."),
+    Message("tool", "There.", tool_call_id="call00001", name="look_up"),
+    Message("assistant", "There.", reasoning="Found."),
+    Message("user", "Sure?"),
+    Message("system", "Be kind."),
 )
+_PROBE_TOOLS = ToolSet((Tool("look_up", '{"type": "function", "function": {"name": "look_up"}}'),))
 
 
 def fingerprint(template: Renderer) -> str:
-    """16 hex digits that change whenever a built-in template prints another text for a fixed conversation."""
-    return hashlib.sha256(render_text(template, _PROBE).encode()).hexdigest()[:16]
+    """16 hex digits that change whenever a built-in template prints another text for fixed conversations."""
+    digest = hashlib.sha256()
+    for first in (0, 1):
+        for last in range(first + 1, len(_PROBE) + 1):
+            tools = _PROBE_TOOLS if last % 2 else None
+            probe = Request("probe", Source("", 1), messages=_PROBE[first:last], tools=tools, arrival=0.0)
+            try:
+                digest.update(render_text(template, probe).encode() + b"\0")
+            except RenderError as error:
+                digest.update(str(error).encode() + b"\0")
+    return digest.hexdigest()[:16]

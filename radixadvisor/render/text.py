@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date, timedelta
 from functools import lru_cache
 from typing import Any
 
@@ -19,7 +20,10 @@ __all__ = [
     "messages_of",
     "name_piece",
     "parse_json",
+    "reasoning_pieces",
+    "request_day",
     "role_error",
+    "sliced",
     "stripped",
     "template_options",
     "tool_piece",
@@ -33,6 +37,7 @@ ROLES = {
     "assistant": "assistant",
     "tool": "tool",
     "function": "tool",
+    "ipython": "tool",
 }
 """Every role that may stand in a log, and the one that templates know it by."""
 
@@ -80,10 +85,31 @@ def content_pieces(message: Message, index: int) -> list[Piece]:
     return pieces
 
 
-def stripped(pieces: list[Piece], chars: str | None = None, *, right: bool = True) -> list[Piece]:
+def reasoning_pieces(message: Message, index: int) -> list[Piece]:
+    """The reasoning that came with an assistant's message."""
+    if not message.reasoning:
+        return []
+    return [Piece(message.reasoning, Origin(f"messages[{index}].reasoning_content", 0))]
+
+
+def sliced(pieces: list[Piece], start: int, stop: int) -> list[Piece]:
+    """The pieces of ``text[start:stop]`` where ``text`` is what the pieces say together."""
+    kept = []
+    position = 0
+    for text, origin in pieces:
+        low, high = max(start - position, 0), min(stop - position, len(text))
+        if low < high:
+            kept.append(Piece(text[low:high], origin and Origin(origin.path, origin.start + low)))
+        position += len(text)
+    return kept
+
+
+def stripped(
+    pieces: list[Piece], chars: str | None = None, *, left: bool = True, right: bool = True
+) -> list[Piece]:
     """The pieces without the characters (default: white space) at their common ends; origins move along."""
     kept = list(pieces)
-    while kept:
+    while left and kept:
         text, origin = kept[0]
         rest = text.lstrip(chars)
         if rest:
@@ -130,6 +156,21 @@ def name_piece(call: ToolCall, index: int, number: int) -> Piece:
 def tool_piece(tools: ToolSet, number: int, indent: int | None = None) -> Piece:
     """One tool definition, parsed and printed again in its logged key order."""
     return Piece(dump_json(parse_json(tools.tools[number].raw), indent), Origin(f"tools[{number}]", 0))
+
+
+@lru_cache(maxsize=4096)
+def _day(number: int) -> date:
+    return date(1970, 1, 1) + timedelta(days=number)
+
+
+def request_day(request: Request) -> date | None:
+    """The day (UTC) on which a request arrived: what a template sees as today. None without a usable time."""
+    if request.arrival is None:
+        return None
+    try:
+        return _day(int(request.arrival // 86400))
+    except (OverflowError, ValueError):
+        return None
 
 
 @lru_cache(maxsize=256)

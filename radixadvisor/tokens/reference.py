@@ -1,4 +1,4 @@
-"""A second, independent encoder for the built-in vocabularies: tiktoken's byte-pair merging over the same ranks.
+"""A second, independent encoder for the built-in vocabularies: tiktoken over the same ranks.
 
 ``tiktoken.get_encoding`` is never called: it downloads. The ranks are read back from splintr token by token;
 what is independent is the pre-tokenizer's regular-expression engine and the merging.

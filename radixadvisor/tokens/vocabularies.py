@@ -1,9 +1,9 @@
 r"""The vocabularies that come with the installed packages: nothing is downloaded.
 
-Where a text may be cut, vocabulary by vocabulary. The patterns used here split a text from left to right, look
-at nothing behind the current position, and give every character to exactly one piece. A cut after a newline
-and before a character c is safe if no piece can hold both, and if the pieces before the cut come out the same
-when the text ends there. A newline can be taken by three alternatives only:
+Where a text may be cut: the patterns used here split a text from left to right, look at nothing behind the
+current position, and give every character to exactly one piece. A cut after a newline and before a character
+c is safe if no piece can hold both, and if the pieces before the cut come out the same when the text ends
+there. A newline can be taken by three alternatives only:
 
 * `` ?[^\s\p{L}\p{N}]+[\r\n]*`` ends in newlines, so c would have to be one; in o200k and Tekken the tail
   is ``[\r\n/]*``, so there c must not be ``/``;
@@ -106,7 +106,7 @@ class BuiltIn:
         self._engine: Any = splintr.Tokenizer.from_pretrained(self.vocabulary.engine)
         self._flat = self._engine.encode_flat
         self._ordinary = self._engine.encode_ordinary
-        # encode_flat is the fastest call but knows the engine's own added tokens: only used where none can be.
+        # encode_flat is the fastest call but reads the engine's own added tokens: used where none can be.
         self._openings = sorted({string[:2] for string in self._engine.special_tokens()})
 
     def encode(self, text: str) -> bytes:

@@ -6,7 +6,6 @@ ends, none arrives that could be admitted, and the pool has room for all of it.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 from math import inf
@@ -91,28 +90,42 @@ class Scheduler:
         self.state.unsorted = True
 
     def run(self, jobs: Iterable[Job], in_flight: int | None = None) -> list[Record]:
-        """Serve all jobs, in order of arrival (ties in the given order); their records in the given order.
+        """Serve jobs that come in order of arrival, each drawn when it is due; their records in that order.
 
         With ``in_flight`` arrivals are ignored: that many clients each send their next request when one
         ends.
+
+        Raises:
+            ValueError: an arrival lies before the previous one.
         """
-        given = list(jobs)
-        coming = deque(given if in_flight else sorted(given, key=lambda job: job.arrival))
+        coming = iter(jobs)
+        following = next(coming, None)
+        rids: list[int] = []
         state = self.state
-        while coming or self.unfinished:
-            if in_flight:
-                while coming and self.unfinished < in_flight:
-                    self.submit(coming.popleft(), state.clock)
-                horizon = inf
-            else:
-                if not self.unfinished and coming and coming[0].arrival > state.clock:
-                    state.clock = coming[0].arrival
-                while coming and coming[0].arrival <= state.clock:
-                    self.submit(coming.popleft())
-                horizon = coming[0].arrival if coming else inf
+        while following is not None or self.unfinished:
+            horizon = inf
+            while following is not None and (
+                self.unfinished < in_flight
+                if in_flight
+                else following.arrival <= state.clock or not self.unfinished
+            ):
+                if not in_flight:
+                    self.wait_until(following.arrival)
+                self.submit(following, state.clock if in_flight else None)
+                rids.append(following.rid)
+                before, following = following, next(coming, None)
+                if following is not None and not in_flight and following.arrival < before.arrival:
+                    raise ValueError(f"request {following.rid} arrives before its predecessor {before.rid}")
+            if following is not None and not in_flight:
+                horizon = following.arrival
             if self.unfinished:
                 self.step(horizon)
-        return [self.records[job.rid] for job in given]
+        return [self.records[rid] for rid in rids]
+
+    def wait_until(self, clock: float) -> None:
+        """Let time pass while nothing is being served."""
+        if not self.unfinished:
+            self.state.clock = max(self.state.clock, clock)
 
     def step(self, horizon: float = inf) -> None:
         """Run the next forward pass. ``horizon``: the clock time of the next arrival, if one is to come."""

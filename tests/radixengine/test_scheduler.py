@@ -179,12 +179,14 @@ def test_the_reserved_share_decays_linearly_and_a_retraction_raises_it() -> None
     assert Share(Reservation(conservativeness=5.0)).value() == 1.0
 
 
-def test_the_log_is_served_in_order_of_arrival_and_records_come_in_the_order_given() -> None:
-    jobs = [Job(5, run_of(1, 9), run_of(2, 2), arrival=9.0), Job(3, run_of(1, 9), run_of(2, 2), arrival=1.0)]
+def test_time_passes_while_nothing_is_served_and_arrivals_come_in_order() -> None:
+    jobs = [Job(3, run_of(1, 9), run_of(2, 2), arrival=1.0), Job(5, run_of(1, 9), run_of(2, 2), arrival=9.0)]
     records, _ = serve(RadixCache(100), jobs)
-    assert [record.rid for record in records] == [5, 3]
-    assert [record.matched for record in records] == [8, 0]
-    assert records[1].admitted == 1.0 and records[0].admitted == 9.0
+    assert [record.rid for record in records] == [3, 5]
+    assert [record.matched for record in records] == [0, 8]
+    assert [record.admitted for record in records] == [1.0, 9.0]
+    with pytest.raises(ValueError, match="request 3 arrives before its predecessor 5"):
+        serve(RadixCache(100), jobs[::-1])
     with pytest.raises(ValueError, match="submitted before"):
         serve(RadixCache(100), [jobs[0], jobs[0]])
 

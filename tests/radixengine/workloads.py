@@ -11,6 +11,7 @@ from radixengine.cache import PrefixCache
 from radixengine.config import Reservation, SchedulerConfig
 from radixengine.executor import Batch, Outcome
 from radixengine.jobs import Job
+from radixengine.no_cache import NoCache
 from radixengine.radix_cache import RadixCache, RadixProfile
 
 VLLM = SchedulerConfig(
@@ -65,7 +66,7 @@ def random_jobs(rng: random.Random, count: int, *, spread: float = 8.0, vocabula
         seen += [prompt, prompt + output]
         arrival = rng.randint(0, int(spread * 4)) / 4
         jobs.append(Job(rid, prompt, output, arrival, rng.choice(["", "", "b"]), rng.randint(0, 2)))
-    return jobs
+    return sorted(jobs, key=lambda job: job.arrival)
 
 
 def random_config(rng: random.Random) -> SchedulerConfig:
@@ -92,6 +93,8 @@ def random_config(rng: random.Random) -> SchedulerConfig:
 def random_cache(rng: random.Random, capacity: int) -> PrefixCache:
     """A cache of about that many tokens."""
     page = rng.choice([1, 1, 4, 16])
+    if rng.random() < 0.1:
+        return NoCache(max(page, capacity), page)
     if rng.random() < 0.3:
         return BlockCache(max(2, capacity // page + 1), page)
     profile = RadixProfile(

@@ -1,0 +1,5 @@
+"""Reading request logs: any dialect in, ``Request`` and ``Skip`` records out, nothing normalised away."""
+
+from .log import Log, SkipCounter, no_usable_input, read_log
+
+__all__ = ["Log", "SkipCounter", "no_usable_input", "read_log"]

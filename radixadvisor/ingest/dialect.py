@@ -1,0 +1,57 @@
+"""What a log dialect is: one file in ``dialects`` that recognises records and reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from radixadvisor.records import Request, Skip, Source
+
+from .bodies import Context
+from .raw import Fields
+
+__all__ = ["Dialect", "Reader", "Sign"]
+
+
+class Sign(NamedTuple):
+    """How surely one record speaks a dialect: ``weight`` of 1 to 100, and what gave it away."""
+
+    weight: int
+    evidence: str
+
+
+class Reader:
+    """Reads the records of one log in order; a subclass may keep state between them."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    def read(self, record: Fields, source: Source) -> Iterable[Request | Skip]:
+        """The requests of one record.
+
+        Raises:
+            Unusable: the record yields none.
+        """
+        raise NotImplementedError
+
+    def finish(self) -> Iterable[Request | Skip]:
+        """What can only be told after the last record."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """A dialect under the name that ``--format`` takes.
+
+    Args:
+        name: lower case, as in ``openai_chat``.
+        title: one line for people.
+        sniff: the Sign that a record gives, or None.
+        reader: makes the Reader of one log.
+    """
+
+    name: str
+    title: str
+    sniff: Callable[[Fields], Sign | None]
+    reader: Callable[[Context], Reader]

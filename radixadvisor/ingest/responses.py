@@ -1,0 +1,182 @@
+"""What came back: the output, the server's token counts, and whether the call failed."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from dataclasses import dataclass
+
+from radixadvisor.records import Output, Usage
+
+from .intern import Interner
+from .names import Named, shape
+from .raw import (
+    Fields,
+    Raw,
+    array_of,
+    embedded,
+    first_byte,
+    integers,
+    is_empty,
+    is_null,
+    label,
+    number,
+    object_of,
+    string,
+)
+
+__all__ = ["Answer", "failure", "read_answer", "read_usage", "response_in", "token_bytes"]
+
+_CUT = ("length", "max_tokens", "max_output_tokens", "content_filter", "abort", "error", "pause_turn")
+_FAILED = ("error", "failure", "failed", "cancelled", "canceled", "timeout", "aborted")
+_CODE = re.compile(r"(\d{3})\b")
+_ERROR = re.compile(r"[\w.-]{1,40}")
+_WRAPPERS = ("body", "data", "json", "response", "result", "message", "content")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A response taken apart; ``fields`` are those of its completion object, empty for bare text."""
+
+    output: Output | None
+    fields: Fields
+
+
+def token_bytes(raw: Raw) -> bytes | None:
+    """A list of token ids as packed int32; None if it is not one, or an id does not fit."""
+    ids = integers(raw)
+    if ids is None:
+        return None
+    try:
+        return array("i", ids).tobytes()
+    except OverflowError:
+        return None
+
+
+def response_in(fields: Fields) -> Raw | None:
+    """The response that a record keeps beside its request, or the record itself where both are merged."""
+    if "choices" in fields and not is_empty(fields["choices"]):
+        return None
+    for key in shape(fields).responses:
+        if not is_null(fields[key]):
+            return fields[key]
+    return None
+
+
+def _chosen(fields: Fields, interner: Interner) -> Output | None:
+    """The output of a completion object: its first choice, which is a message or bare text."""
+    if is_null(fields.get("choices")):
+        return None
+    choices = array_of(fields["choices"])
+    choice = object_of(choices[0]) if choices else None
+    if choice is None:
+        return None
+    stopped = label(choice.get("finish_reason")) not in _CUT
+    message = choice.get("message")
+    if message is not None and first_byte(message) == 0x7B:
+        return Output(message=interner.answer(message), stopped=stopped)
+    text = choice.get("text", message)
+    return None if text is None or is_null(text) else Output(text=string(text), stopped=stopped)
+
+
+def read_answer(raw: Raw, interner: Interner, depth: int = 0) -> Answer:
+    """A response as message, text, token ids, a length, or a whole completion object (or its JSON string)."""
+    if is_null(raw):
+        return Answer(None, {})
+    inner = embedded(raw)
+    fields = object_of(inner) if inner is not None else None
+    if inner is None:
+        if first_byte(raw) == 0x22:
+            return Answer(Output(text=string(raw)), {})
+        length = number(raw)
+        return Answer(Output(length=int(length)) if length is not None and 0 <= length < 2**31 else None, {})
+    # A string may hold an encoded response, or just what a model wrote in JSON mode.
+    written = first_byte(raw) == 0x22
+    if fields is None:
+        return Answer(Output(text=string(raw)), {}) if written else _listed(inner, interner, depth)
+    output = _chosen(fields, interner)
+    if output is not None:
+        return Answer(output, fields)
+    content = first_byte(fields.get("content", Raw())) in b'"['
+    if ("role" in fields or "tool_calls" in fields or content) and not (
+        written and not ("role" in fields and ("content" in fields or "tool_calls" in fields))
+    ):
+        stopped = label(fields.get("stop_reason", fields.get("finish_reason"))) not in _CUT
+        return Answer(Output(message=interner.answer(inner), stopped=stopped), fields)
+    for key in ("text", "output_text", "generated_text", "completion", "response"):
+        if first_byte(fields.get(key, Raw())) == 0x22:
+            return Answer(Output(text=string(fields[key])), fields)
+    for key in _WRAPPERS:
+        if depth < 4 and key in fields and embedded(fields[key]) is not None:
+            within = read_answer(fields[key], interner, depth + 1)
+            return Answer(within.output, {**fields, **within.fields})
+    known = "usage" in fields or "error" in fields or "status_code" in fields or "id" in fields
+    return Answer(None if known or not fields else Output(text=string(raw)), fields if known else {})
+
+
+def _listed(inner: Raw, interner: Interner, depth: int) -> Answer:
+    """A response that is an array: token ids, content blocks, or a list of completions (the first counts)."""
+    elements = array_of(inner) or []
+    tokens = token_bytes(inner)
+    if tokens is not None:
+        return Answer(Output(tokens=tokens) if tokens else None, {})
+    if depth < 4 and first_byte(elements[0]) in b'{"':
+        return read_answer(elements[0], interner, depth + 1)
+    return Answer(Output(text=string(inner)), {})
+
+
+def _count(fields: Fields, *names: str) -> int | None:
+    for name in names:
+        value = number(fields.get(name))
+        if value is not None and 0 <= value < 2**53:
+            return int(value)
+    return None
+
+
+def read_usage(fields: Fields) -> Usage | None:
+    """The server's counts, with ``cached`` and ``cache_write`` made parts of ``prompt``.
+
+    OpenAI's ``prompt_tokens`` includes what was cached. Anthropic's ``input_tokens`` does not, which shows in
+    ``cache_read_input_tokens`` or ``cache_creation_input_tokens`` beside it.
+    """
+    details = object_of(fields.get("prompt_tokens_details", fields.get("input_tokens_details"))) or {}
+    cached = _count(details, "cached_tokens", "cache_read_tokens")
+    written = _count(details, "cache_write_tokens", "cache_creation_tokens", "cached_creation_tokens")
+    beside = _count(fields, "cache_read_input_tokens", "prompt_cache_hit_tokens", "cached_tokens")
+    created = _count(fields, "cache_creation_input_tokens", "cache_write_tokens")
+    prompt = _count(fields, "prompt_tokens")
+    if prompt is None:
+        prompt = _count(fields, "input_tokens")
+        if prompt is not None and not details:
+            exclusive = "cache_read_input_tokens" in fields or "cache_creation_input_tokens" in fields
+            prompt += ((beside or 0) + (created or 0)) if exclusive else 0
+    cached = beside if cached is None else cached
+    written = created if written is None else written
+    completion = _count(fields, "completion_tokens", "output_tokens")
+    if prompt is not None and (cached or 0) > prompt:
+        prompt += (cached or 0) + (written or 0)
+    usage = Usage(prompt, completion, cached, written)
+    return None if usage == Usage() else usage
+
+
+def failure(found: dict[str, Named], fields: Fields) -> str | None:
+    """Why a call failed, as a status or an error's code; None if it did not.
+
+    Args:
+        found: what the record's usual names say.
+        fields: those of the response's completion object.
+    """
+    for raw in (found["status"][0] if "status" in found else None, fields.get("status_code")):
+        if raw is None:
+            continue
+        status = (label(raw) or "").strip()
+        code = _CODE.match(status)
+        if (code and int(code[1]) >= 400) or status.lower() in _FAILED:
+            return f"status {code[1] if code else status}"
+    for error in (found["error"][0] if "error" in found else None, fields.get("error")):
+        if is_empty(error) or (label(error) or "").lower() in ("none", "null", "false"):
+            continue
+        inner = object_of(error) or {}
+        named = label(inner.get("code")) or label(inner.get("type")) or ""
+        return f"error {named}" if _ERROR.fullmatch(named) else "error"
+    return None

@@ -62,7 +62,7 @@ def analyze(
     from radixadvisor.report.write import DEFAULT_OUT, require_writable, write_reports
 
     require_writable(out or DEFAULT_OUT)
-    with progress(quiet=quiet) as report_progress:
+    with progress(quiet=quiet, no_color=no_color) as report_progress:
         analysis = run(
             logs,
             AnalyzeOptions(

@@ -65,7 +65,7 @@ def _encodes(text: str, encoding: str | None) -> bool:
 
 
 @contextmanager
-def progress(*, quiet: bool) -> Iterator[Callable[[int], None] | None]:
+def progress(*, quiet: bool, no_color: bool) -> Iterator[Callable[[int], None] | None]:
     """A running count of requests on standard error, if a person watches it; else None."""
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield None
@@ -74,6 +74,6 @@ def progress(*, quiet: bool) -> Iterator[Callable[[int], None] | None]:
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = SpinnerColumn(), TextColumn("{task.completed:,.0f} requests"), TimeElapsedColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+    with Progress(*columns, console=Console(stderr=True, no_color=no_color or None), transient=True) as shown:
         task = shown.add_task("requests", total=None)
         yield lambda done: shown.update(task, completed=done)

@@ -6,11 +6,11 @@ Files that hold text from prompts can be read by their owner alone (0600); the o
 from __future__ import annotations
 
 import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from radixadvisor.errors import OutputError
+from radixadvisor.paths import replacing
 from radixadvisor.report.json import to_json
 from radixadvisor.report.markdown import EXAMPLE_MARK, to_markdown
 from radixadvisor.results import Analysis
@@ -62,22 +62,8 @@ def write_file(path: Path, content: bytes, *, private: bool) -> Path:
     Raises:
         OutputError: with the reason that the system gives.
     """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise _refused(path, error) from error
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        if not private:
-            temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
-    except OSError as error:
-        raise _refused(path, error) from error
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(path, private=private) as temporary:
+        temporary.write_bytes(content)
     return path
 
 
@@ -96,18 +82,6 @@ def require_writable(folder: Path) -> None:
         )
     if not os.access(existing, os.W_OK | os.X_OK):
         raise OutputError(f"Cannot write to {folder}: no permission. Choose another folder with --out DIR.")
-
-
-def _refused(path: Path, error: OSError) -> OutputError:
-    return OutputError(
-        f"Cannot write {path}: {error.strerror or error}. Choose another folder with --out DIR."
-    )
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _is_example(path: Path) -> bool:

@@ -69,7 +69,7 @@ def test_a_folder_that_cannot_be_is_one_sentence(tmp_path: Path) -> None:
     for folder in (file, file / "below"):
         with pytest.raises(OutputError, match="is not a folder"):
             require_writable(folder)
-        with pytest.raises(OutputError, match=r"Cannot write .*--out DIR"):
+        with pytest.raises(OutputError, match="Cannot write"):
             write_reports(ordinary(), folder)
     require_writable(tmp_path / "new" / "folder")
     assert not (tmp_path / "new").exists()

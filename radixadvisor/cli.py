@@ -18,6 +18,7 @@ from typing import Annotated, TextIO
 import typer
 
 from radixadvisor.commands.analyze import analyze
+from radixadvisor.commands.convert import convert
 from radixadvisor.errors import AdvisorError
 
 __all__ = ["app", "main"]
@@ -29,7 +30,7 @@ EXIT_INTERRUPTED = 130
 DEBUG = "RADIXADVISOR_DEBUG"
 
 _FLAGS = frozenset({"--json", "--quiet", "-q", "--no-color"})
-_VALUED = frozenset({"--out"})
+_VALUED = frozenset({"--out", "-o"})
 
 # typer has shipped click's exceptions from two packages over time; the base class is found by name.
 _CLICK_ERROR: type[Exception] = next(
@@ -44,6 +45,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 app.command()(analyze)
+app.command()(convert)
 
 
 def _print_version(wanted: bool) -> None:

@@ -17,8 +17,9 @@ from radixadvisor.records import Message, Request
 from radixadvisor.render.base import Group, Renderer, RenderError
 from radixadvisor.tokens.engine import Tokenizer, added_pattern, pack
 
-_LINE_MIN_CHARS = 48
-_LINE_MEMO_TOKENS = 4_000_000
+_LONG_LINE = 64
+_MEMO_TOKENS = 4_000_000
+_ENTRY_TOKENS = 40
 _TOKEN_BYTES = 4
 
 
@@ -54,38 +55,57 @@ class BlockPool:
         return len(segments)
 
 
-class _Lines:
-    """Tokens of lines seen before, for texts in which only some lines are new.
+class _Paragraphs:
+    """Tokens of paragraphs and long lines seen before, for texts in which only some of them are new.
 
-    Sound only where the tokenizer's ``safe_split`` says that a border between two lines is always a border of
-    its pretokenizer. Two generations bound the memory: when the young one is full, the old one is dropped.
+    Sound only where the tokenizer's ``safe_split`` says that the border behind a newline is always a border
+    of its pretokenizer. Two generations bound the memory: when the young one is full, the old one is dropped.
     """
 
-    def __init__(self, encode: Callable[[str], bytes], limit: int = _LINE_MEMO_TOKENS) -> None:
-        self._encode = encode
+    def __init__(self, tokenizer: Tokenizer, limit: int = _MEMO_TOKENS) -> None:
+        self._encode = tokenizer.encode
+        self._borders = tokenizer.safe_split
         self._limit = limit
         self._young: dict[bytes, bytes] = {}
         self._old: dict[bytes, bytes] = {}
         self._held = 0
 
     def encode(self, text: str) -> bytes:
-        """Tokens of one line, packed int32."""
-        if len(text) < _LINE_MIN_CHARS:
-            return self._encode(text)
+        """Tokens of a text without added tokens, packed int32."""
+        if self._borders is None or len(text) < _LONG_LINE:
+            return self._known(text)
+        parts = []
+        start = line = 0
+        # Cuts that the text itself dictates come again behind a change; cuts at fixed sizes would not.
+        for border in self._borders.finditer(text):
+            end = border.end()
+            if end - line >= _LONG_LINE:
+                if line > start:
+                    parts.append(self._known(text[start:line]))
+                parts.append(self._known(text[line:end]))
+                start = end
+            elif text[end - 2 : end] == "\n\n":
+                parts.append(self._known(text[start:end]))
+                start = end
+            line = end
+        if line > start and len(text) - line >= _LONG_LINE:
+            parts.append(self._known(text[start:line]))
+            start = line
+        parts.append(self._known(text[start:]))
+        return b"".join(parts)
+
+    def _known(self, text: str) -> bytes:
         key = xxh3_128_digest(text.encode())
         tokens = self._young.get(key)
         if tokens is None:
             tokens = self._old.get(key)
             if tokens is None:
                 tokens = self._encode(text)
-            self._keep(key, tokens)
+            self._young[key] = tokens
+            self._held += len(tokens) // _TOKEN_BYTES + _ENTRY_TOKENS
+            if self._held > self._limit:
+                self._old, self._young, self._held = self._young, {}, 0
         return tokens
-
-    def _keep(self, key: bytes, tokens: bytes) -> None:
-        self._young[key] = tokens
-        self._held += len(tokens) // _TOKEN_BYTES
-        if self._held > self._limit:
-            self._old, self._young, self._held = self._young, {}, 0
 
 
 class SegmentPool:
@@ -102,9 +122,10 @@ class SegmentPool:
         self._by_key: dict[Hashable, int] = {}
         self._by_content: dict[bytes, int] = {}
         self._outputs: dict[tuple[Message, bool], bytes] = {}
+        self._openings: dict[Hashable, str] = {}
         self._special = {text: pack((number,)) for text, number in tokenizer.special.items()}
         self._split_added = added_pattern(tokenizer.special)
-        self._lines = _Lines(tokenizer.encode)
+        self._paragraphs = _Paragraphs(tokenizer)
 
     def segments(self, request: Request) -> tuple[int, ...]:
         """Segment ids of a request's prompt, generation prompt included.
@@ -154,17 +175,24 @@ class SegmentPool:
         return self._encode(text)
 
     def _reply_text(self, request: Request, reply: Message) -> str:
-        last = (request.messages or ())[-1:]
         try:
+            opening = self._opening(request)
             # The turn before decides flags such as "after the last question"; older ones and tools do not.
-            short = _with_messages(request, last)
+            last = (request.messages or ())[-1:]
             long = _with_messages(request, (*last, reply))
-            opening = self._text(short, self.renderer.groups(short)[-1])
             turns = [group for group in self.renderer.groups(long) if group.first == len(last)]
             text = self._text(long, turns[0]) if turns else ""
         except RenderError:
             return reply.text
         return text[len(opening) :] if opening and text.startswith(opening) else reply.text
+
+    def _opening(self, request: Request) -> str:
+        """The generation prompt, with which a prompt ends and an answer's turn begins."""
+        group = self.renderer.groups(request)[-1]
+        known = self._openings.get(group.key)
+        if known is None:
+            known = self._openings[group.key] = self._text(request, group)
+        return known
 
     def _until_stop(self, text: str, stopped: bool) -> str:
         """Cut a turn at its closing token, the last added token in it."""
@@ -195,15 +223,8 @@ class SegmentPool:
             if position % 2:
                 parts.append(self._special[part])
             elif part:
-                parts.append(self._encode_run(part))
+                parts.append(self._paragraphs.encode(part))
         return b"".join(parts)
-
-    def _encode_run(self, text: str) -> bytes:
-        """Tokens of a run without added tokens, line by line where that is sound."""
-        borders = self.tokenizer.safe_split
-        if borders is None or len(text) < _LINE_MIN_CHARS:
-            return self.tokenizer.encode(text)
-        return b"".join([self._lines.encode(line) for line in borders.split(text)])
 
 
 def _with_messages(request: Request, messages: tuple[Message, ...]) -> Request:

@@ -34,8 +34,8 @@ from radixadvisor.tokens.specials import SPECIALS
 __all__ = ["BuiltIn", "built_in", "vocabulary_names"]
 
 _SAFE_NEXT = r"0-9A-Za-z一-龥!\"#$%&'()*+,\-.:;<=>?@\[\\\]^_`{|}~"
-SAFE_SPLIT = re.compile(rf"(?<=\n)(?=[{_SAFE_NEXT}/])")
-SAFE_SPLIT_BUT_SLASH = re.compile(rf"(?<=\n)(?=[{_SAFE_NEXT}])")
+SAFE_SPLIT = re.compile(rf"\n(?=[{_SAFE_NEXT}/])")
+SAFE_SPLIT_BUT_SLASH = re.compile(rf"\n(?=[{_SAFE_NEXT}])")
 
 _MISSING = "The vocabulary {} lacks tokens of the template; they are numbered beyond it: {}."
 

@@ -123,11 +123,12 @@ class DeepSeekV3:
         return Group((_HEAD, tuple(systems)), -1, 0)
 
     def _head(self, request: Request) -> list[Piece]:
+        messages = messages_of(request)
         pieces = [literal(BOS)]
-        for index, message in enumerate(messages_of(request)):
-            if ROLES[message.role] == "system":
-                pieces += [literal("\n\n")] if len(pieces) > 1 or pieces[0].text != BOS else []
-                pieces += content_pieces(message, index)
+        systems = [index for index, message in enumerate(messages) if ROLES[message.role] == "system"]
+        for place, index in enumerate(systems):
+            pieces += [literal("\n\n")] if place else []
+            pieces += content_pieces(messages[index], index)
         return pieces
 
     def _turn(self, state: _State, message: Message, role: str) -> _Turn | None:

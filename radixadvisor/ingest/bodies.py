@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import msgspec
+
 from radixadvisor.records import Message, Output, Request, Skip, Source, ToolSet, Usage
 
 from .intern import Interner
@@ -167,6 +169,8 @@ def _refuse_other_kinds(call: Call, found: dict[str, Named]) -> None:
     body = call.body
     if "messages" in body:
         return
+    if not is_empty(body.get("instructions")) or not is_empty(body.get("previous_response_id")):
+        raise Unusable("Responses API request", "the body has input, not messages")
     model = (label(body.get("model")) or "").lower()
     if "embed" in model or "encoding_format" in body:
         raise Unusable("embedding request")
@@ -278,7 +282,7 @@ def _prompts(body: Fields, interner: Interner) -> list[_Prompt]:
             text = string(raw)
             if text in _REDACTED:
                 raise Unusable("prompt text redacted")
-            return [_Prompt(text=text)]
+            return [_framed(text, body, interner)]
         elements = array_of(raw)
         if not elements:
             continue
@@ -288,6 +292,19 @@ def _prompts(body: Fields, interner: Interner) -> list[_Prompt]:
             return [_Prompt(interner.messages(elements))]
         return [_one_of(element) for element in elements]
     raise Unusable("no messages")
+
+
+def _turn(text: str) -> Raw:
+    return Raw(msgspec.json.encode({"role": "user", "content": text}))
+
+
+def _framed(text: str, body: Fields, interner: Interner) -> _Prompt:
+    """A text prompt; with a system prompt beside it, the two turns that its engine makes of them."""
+    for name in ("system", "system_prompt"):
+        system = interner.system(body[name]) if name in body else None
+        if system is not None:
+            return _Prompt(messages=(system, *interner.messages([_turn(text)])))
+    return _Prompt(text=text)
 
 
 def _one_of(raw: Raw) -> _Prompt:

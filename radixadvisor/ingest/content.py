@@ -237,9 +237,10 @@ def messages_of(raw: Raw, role: str | None = None) -> tuple[Message, ...]:
     body: str | tuple[Part, ...] | None = None
     if content is not None and not is_null(content):
         if first_byte(content) == 0x5B:
-            body = ()
-            for block in array_of(content) or ():
+            blocks = array_of(content) or []
+            for block in blocks:
                 turn.add(block)
+            body = None if blocks else ()
         elif first_byte(content) == 0x7B:
             turn.add(content)
         else:

@@ -37,8 +37,10 @@ _NAMES = {
     "session": "session_id session conversation_id conversation thread_id chat_id dialog_id",
     "tenant": """
         tenant tenant_id team team_id organization organization_id org org_id account account_id customer
-        customer_id workspace workspace_id project project_id""",
-    "user": "user user_id end_user end_user_id username safety_identifier",
+        customer_id workspace workspace_id project project_id user_api_key_team_id user_api_key_org_id""",
+    "user": """
+        user user_id end_user end_user_id username safety_identifier user_api_key_end_user_id
+        user_api_key_user_id""",
     "app": """
         app application app_name app_id application_name service service_name feature use_case agent
         agent_name""",

@@ -34,6 +34,7 @@ __all__ = [
 Fields = dict[str, Raw]
 
 _T = TypeVar("_T")
+_ANY = msgspec.json.Decoder(Raw)
 _OBJECT = msgspec.json.Decoder(dict[str, Raw])
 _ARRAY = msgspec.json.Decoder(list[Raw])
 _INTEGERS = msgspec.json.Decoder(list[int])
@@ -95,6 +96,7 @@ def parse(record: bytes) -> Fields:
     try:
         return _decode(_OBJECT, record)
     except msgspec.ValidationError:
+        _decode(_ANY, record)
         raise Unusable("not an object") from None
 
 

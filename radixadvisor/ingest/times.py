@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from .raw import Fields, Raw, first_byte, is_empty, label, number, object_of, string
+from .raw import Fields, Raw, first_byte, is_empty, is_null, label, number, object_of, string
 
 __all__ = ["UNITS", "Clock", "duration", "guess_unit"]
 
@@ -101,6 +101,15 @@ class Clock:
             return None
         self.forms[found[1]] += 1
         return found[0]
+
+    def offset(self, raw: Raw | None, unit: str) -> float | None:
+        """Seconds from the start of a trace whose dialect says the unit."""
+        value = number(raw)
+        if value is None or value < 0:
+            self.unreadable += not is_null(raw)
+            return None
+        self.forms["relative seconds"] += 1
+        return value * UNITS[unit]
 
     def notes(self) -> list[str]:
         """What the reader of a report must know about the times of this log."""

@@ -37,7 +37,7 @@ class Scheduler:
     """Serves jobs from one cache with one executor.
 
     ``watch`` is called with every step once it is complete. ``records`` holds every submitted request by
-    its rid.
+    its rid, ``ended`` those that were finished or refused, in that order.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Scheduler:
         self._admission = Admission(cache, self.config, self._share)
         self._decoding = Decoding(cache, executor, self.config, self._share, self.state)
         self._watch = watch
-        self._finished = 0
+        self.ended: list[Record] = []
 
     @property
     def clock(self) -> float:
@@ -66,7 +66,7 @@ class Scheduler:
     @property
     def unfinished(self) -> int:
         """Requests that wait or run."""
-        return len(self.records) - self._finished
+        return len(self.records) - len(self.ended)
 
     def submit(self, job: Job, arrival: float | None = None) -> None:
         """Queue a job; one that can never fit is refused at once, with the reason in its record.
@@ -221,14 +221,14 @@ class Scheduler:
         self.cache.finish(task.seq)
         task.record.finished = self.state.clock
         task.record.emitted = task.before + task.emitted
-        self._finished += 1
+        self.ended.append(task.record)
         self.state.full = False
         self.state.epoch += 1
 
     def _refuse(self, task: Task, reason: str) -> None:
         """Give up on a task that no state of the pool could serve; what it emitted before stays emitted."""
         record = task.record
-        self._finished += 1
+        self.ended.append(task.record)
         if task.before:
             record.truncated, record.emitted, record.finished = True, task.before, self.state.clock
         else:

@@ -19,7 +19,10 @@ from radixengine.partial import PartialIndex
 
 @dataclass(slots=True, eq=False)
 class _Table:
-    """A sequence's block table, the keys of its full blocks, and the hits that await the fit test."""
+    """A sequence's block table, the keys of its full blocks, and the hits that await the fit test.
+
+    ``evicted`` is the cache's count when they were looked up.
+    """
 
     root: bytes
     blocks: list[int] = field(default_factory=list)
@@ -27,6 +30,7 @@ class _Table:
     hits: list[int] = field(default_factory=list)
     tokens: int = 0
     registered: int = 0
+    evicted: int = 0
 
     def parent(self, index: int) -> bytes:
         """The key that block ``index`` continues."""
@@ -75,11 +79,12 @@ class BlockCache:
     def match(self, seq: Sequence) -> Match:
         """Look up the leading run of known blocks, at most ``(prompt - 1) // block`` of them.
 
-        The hits stay in the free queue until the fit test of the first ``allocate``, which counts them;
-        nothing else may be allocated in between.
+        The hits stay in the free queue until the fit test of the first ``allocate``, which counts them and
+        raises RuntimeError if another sequence has taken one of them meanwhile.
         """
         table = self._table(seq)
         table.hits, copied = self._lookup(seq, table)
+        table.evicted = self.evicted
         table.tokens = len(table.hits) * self.page_size + copied
         seq.computed = table.tokens
         return Match(table.tokens, 0)
@@ -111,6 +116,10 @@ class BlockCache:
         if new + len(revived) > len(self._free):
             return False
         if hits:
+            if self.evicted != table.evicted and any(
+                self._keys[block] != key for block, key in zip(hits, table.keys, strict=False)
+            ):
+                raise RuntimeError("a matched block was evicted before its sequence was allocated")
             self._free.remove(revived)
             for block in hits:
                 refs[block] += 1

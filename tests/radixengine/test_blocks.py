@@ -118,6 +118,18 @@ def test_partial_reuse_copies_from_a_sibling_block() -> None:
     )
 
 
+def test_a_match_that_another_sequence_evicted_is_not_used() -> None:
+    cache = BlockCache(6, 16)
+    _serve(cache, _seq(0, range(64)))
+    matched, other = _seq(1, range(64)), _seq(2, range(500, 564))
+    assert cache.match(matched) == Match(48, 0)
+    cache.match(other)
+    assert cache.allocate(other, 64)
+    cache.finish(other)
+    with pytest.raises(RuntimeError, match="evicted before"):
+        cache.allocate(matched, 16)
+
+
 @pytest.mark.parametrize(("blocks", "size"), [(1, 16), (0, 16), (5, 0)])
 def test_impossible_sizes_are_refused(blocks: int, size: int) -> None:
     with pytest.raises(ValueError, match="must be at least"):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from radixengine.blocks import BlockCache
 from radixengine.cache import Sequence
+from radixengine.serial import serve
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden"
 FILES = sorted(GOLDEN.glob("*.vllm-*.txt"))
@@ -23,18 +24,6 @@ def _trace(name: str) -> list[tuple[bytes, bytes]]:
     return [(array("i", row["tokens"]).tobytes(), array("i", row["output"]).tobytes()) for row in rows]
 
 
-def _serve(cache: BlockCache, seq: Sequence) -> str:
-    matched = cache.match(seq).device
-    if not cache.allocate(seq, seq.prompt_len - matched):
-        cache.unlock(seq)
-        return f"OOM {matched}"
-    cache.publish(seq)
-    steps = max(seq.output_len - 1, 0)
-    done = cache.decode(seq, steps)
-    cache.finish(seq)
-    return str(matched) if done == steps else f"OOM {matched}"
-
-
 def test_all_files_are_here() -> None:
     assert len(FILES) == 8
 
@@ -43,10 +32,18 @@ def test_all_files_are_here() -> None:
 def test_matched_lengths_line_for_line(file: Path) -> None:
     trace, block, blocks = file.name.split(".vllm-0.33.0.")[0], 16, int(file.stem.rsplit("blocks", 1)[1])
     cache = BlockCache(blocks, block)
-    served = []
-    for rid, (prompt, output) in enumerate(_trace(trace)):
-        served.append(_serve(cache, Sequence(rid, prompt, output)))
-        if rid % 100 == 0:
+    printed = []
+    for served in serve(cache, (Sequence(rid, *request) for rid, request in enumerate(_trace(trace)))):
+        printed.append(str(served.matched) if served.complete else f"OOM {served.matched}")
+        if served.rid % 100 == 0:
             cache.audit()
     cache.audit()
-    assert served == file.read_text().split("\n")[:-1]
+    assert printed == file.read_text().splitlines()
+
+
+def test_the_copies_are_the_reference_files(shared: Path) -> None:
+    for name in {file.name for file in (shared / "golden").glob("*.vllm-*")}:
+        assert (GOLDEN / name).read_bytes() == (shared / "golden" / name).read_bytes(), name
+    for trace in ("trace-11", "trace-12"):
+        with gzip.open(GOLDEN / f"{trace}.jsonl.gz") as copy:
+            assert copy.read() == (shared / "golden" / f"{trace}.jsonl").read_bytes()

@@ -14,9 +14,22 @@ from typing import Any
 from radixadvisor.errors import UnknownName
 from radixadvisor.paths import data_dir
 
-__all__ = ["SELF_HOSTED", "Family", "Model", "families", "family_of", "find_model", "model", "models"]
+__all__ = [
+    "KV_BYTES",
+    "SELF_HOSTED",
+    "Family",
+    "Model",
+    "families",
+    "family_of",
+    "find_model",
+    "model",
+    "models",
+]
 
 SELF_HOSTED = "self"
+
+KV_BYTES = {"bf16": 2, "fp16": 2, "fp8": 1, "fp32": 4, "int8": 1}
+"""Bytes per stored KV value, by precision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +63,10 @@ class Model:
     kv_bytes_per_token: int
     source: str
     checked: str
+
+    def kv_bytes(self, dtype: str) -> int:
+        """Bytes of KV per token at a precision named in ``KV_BYTES``."""
+        return self.kv_bytes_per_token * KV_BYTES[dtype.lower()] // KV_BYTES["bf16"]
 
 
 def _normal(name: str) -> str:

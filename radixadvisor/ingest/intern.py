@@ -14,7 +14,7 @@ import xxhash
 from radixadvisor.records import Message, Tool, ToolSet
 
 from .content import cache_control, messages_of, simple_message, system_message
-from .raw import Raw, array_of, first_byte, is_empty, json_text, label, object_of
+from .raw import Raw, Unusable, array_of, first_byte, is_empty, json_text, label, object_of
 
 __all__ = ["Interner"]
 
@@ -48,9 +48,12 @@ class Interner:
     def answer(self, raw: Raw) -> Message:
         """A generated message; one that names no role is the assistant's."""
         key = _digest(raw)
-        turns = self._answers.get(key)
+        turns = self._messages.get(key) or self._answers.get(key)
         if turns is None:
-            turns = self._answers[key] = simple_message(raw) or messages_of(raw, role="assistant")
+            try:
+                turns = self._messages[key] = simple_message(raw) or messages_of(raw)
+            except Unusable:
+                turns = self._answers[key] = messages_of(raw, role="assistant")
         return turns[-1]
 
     def system(self, raw: Raw) -> Message | None:

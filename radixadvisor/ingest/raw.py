@@ -44,7 +44,8 @@ _LEADING = b"\xef\xbb\xbf\x1e \t\r\n"
 _TOKENS = re.compile(rb'"(?:[^"\\]+|\\.)*+"|NaN|-?Infinity', re.DOTALL)
 _PAIRS = re.compile(rb"\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(\\u[dD][89a-fA-F]\w\w)|\\.", re.DOTALL)
 _NUMBER = re.compile(r"[-+]?\d+(\.\d*)?([eE][-+]?\d+)?")
-_EMPTY = (b"", b"null", b'""', b"{}", b"[]", b"false")
+_NULL = Raw(b"null")
+_EMPTY = tuple(map(Raw, (b'""', b"{}", b"[]", b"false", b"")))
 
 
 class Unusable(Exception):
@@ -108,12 +109,12 @@ def first_byte(raw: Raw) -> int:
 
 def is_null(raw: Raw | None) -> bool:
     """Whether a value is missing or null."""
-    return raw is None or bytes(raw) == b"null"
+    return raw is None or raw == _NULL
 
 
 def is_empty(raw: Raw | None) -> bool:
     """Whether a value says nothing: missing, null, false, or an empty string, object or array."""
-    return raw is None or (len(memoryview(raw)) < 6 and bytes(raw) in _EMPTY)
+    return raw is None or raw == _NULL or raw in _EMPTY
 
 
 def object_of(raw: Raw | None) -> Fields | None:

@@ -6,6 +6,8 @@ import re
 from array import array
 from dataclasses import dataclass
 
+import msgspec
+
 from radixadvisor.records import Output, Usage
 
 from .intern import Interner
@@ -63,20 +65,30 @@ def response_in(fields: Fields) -> Raw | None:
     return None
 
 
+class _Choice(msgspec.Struct, gc=False):
+    message: Raw = Raw()
+    text: Raw = Raw()
+    finish_reason: Raw = Raw()
+
+
+_CHOICES = msgspec.json.Decoder(list[_Choice])
+
+
 def _chosen(fields: Fields, interner: Interner) -> Output | None:
     """The output of a completion object: its first choice, which is a message or bare text."""
-    if is_null(fields.get("choices")):
+    raw = fields.get("choices")
+    try:
+        choices = _CHOICES.decode(raw) if raw is not None else []
+    except (msgspec.DecodeError, RecursionError):
         return None
-    choices = array_of(fields["choices"])
-    choice = object_of(choices[0]) if choices else None
-    if choice is None:
+    if not choices:
         return None
-    stopped = label(choice.get("finish_reason")) not in _CUT
-    message = choice.get("message")
-    if message is not None and first_byte(message) == 0x7B:
-        return Output(message=interner.answer(message), stopped=stopped)
-    text = choice.get("text", message)
-    return None if text is None or is_null(text) else Output(text=string(text), stopped=stopped)
+    choice = choices[0]
+    stopped = label(choice.finish_reason) not in _CUT
+    if first_byte(choice.message) == 0x7B:
+        return Output(message=interner.answer(choice.message), stopped=stopped)
+    text = choice.message if is_empty(choice.text) else choice.text
+    return None if is_empty(text) else Output(text=string(text), stopped=stopped)
 
 
 def read_answer(raw: Raw, interner: Interner, depth: int = 0) -> Answer:

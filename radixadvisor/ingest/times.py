@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -10,7 +11,7 @@ from email.utils import parsedate_to_datetime
 
 from .raw import Fields, Raw, first_byte, is_empty, is_null, label, number, object_of, string
 
-__all__ = ["UNITS", "Clock", "duration", "guess_unit"]
+__all__ = ["UNITS", "Clock", "duration", "guess_unit", "parse_time"]
 
 UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 _SPELLED = {"sec": "s", "secs": "s", "seconds": "s", "msec": "ms"}
@@ -120,6 +121,11 @@ class Clock:
         if self.unreadable:
             notes.append(f"{self.unreadable} timestamps could not be read and count as missing.")
         return notes
+
+
+def parse_time(text: str) -> float | None:
+    """A time as a user writes it, in any form that logs use; None if it is none."""
+    return Clock().read(Raw(json.dumps(text).encode()))
 
 
 def duration(raw: Raw | None, unit: str | None) -> float | None:

@@ -34,7 +34,8 @@ def heaviest(tree: RadixTree, count: int) -> list[SharedBranch]:
     ancestors.
 
     A node whose only chosen child is passed by nearly the same requests, or that is a few tokens long, is one
-    stretch with that child. Parents stand before their children, siblings by tokens saved below them.
+    stretch with that child; a fork of a few tokens is left out. Parents stand before their children, siblings
+    by tokens saved below them.
     """
     shared = [(namespace, node, depth) for namespace, node, depth in tree.walk() if node.hits > 1]
     ranked = sorted(shared, key=lambda entry: -_saved(entry[1]))[:count]
@@ -54,23 +55,24 @@ def heaviest(tree: RadixTree, count: int) -> list[SharedBranch]:
         else:
             tops.append(node)
     branches: list[SharedBranch] = []
-    todo = [(node, b"", -1) for node in sorted(tops, key=lambda node: chosen[node])]
+    todo = [(node, b"", -1, 0) for node in sorted(tops, key=lambda node: chosen[node])]
     while todo:
-        node, key, parent_index = todo.pop()
+        node, key, parent_index, start = todo.pop()
         key += node.edge
-        tokens, saved = node.tokens, _saved(node)
-        while len(children.get(node, ())) == 1 and _one_stretch(node, children[node][0], tokens):
+        saved = _saved(node)
+        while len(children.get(node, ())) == 1 and _one_stretch(node, children[node][0], key, start):
             node = children[node][0]
             key += node.edge
-            tokens += node.tokens
             saved += _saved(node)
-        branches.append(
-            SharedBranch(
-                namespaces[node], key, len(key) // TOKEN_BYTES, tokens, node.hits, saved, parent_index
+        depth = len(key) // TOKEN_BYTES
+        # A fork a few tokens long is no branch to show: what hangs on it hangs on what stands before it.
+        if depth - start >= _SHORT_TOKENS or node not in children:
+            branches.append(
+                SharedBranch(namespaces[node], key, depth, depth - start, node.hits, saved, parent_index)
             )
-        )
+            parent_index, start = len(branches) - 1, depth
         below = sorted(children.get(node, ()), key=lambda node: chosen[node])
-        todo += [(child, key, len(branches) - 1) for child in below]
+        todo += [(child, key, parent_index, start) for child in below]
     return branches
 
 
@@ -78,5 +80,5 @@ def _saved(node: Node) -> int:
     return node.tokens * (node.hits - 1)
 
 
-def _one_stretch(node: Node, child: Node, tokens: int) -> bool:
-    return tokens < _SHORT_TOKENS or child.hits >= _SAME_SHARE * node.hits
+def _one_stretch(node: Node, child: Node, key: bytes, start: int) -> bool:
+    return len(key) // TOKEN_BYTES - start < _SHORT_TOKENS or child.hits >= _SAME_SHARE * node.hits

@@ -76,6 +76,7 @@ class Trace:
     unit: int
     skips: SkipCounter
     exact_repeats: int
+    assumed_output: int
     output_sources: Counter[str] = field(default_factory=Counter)
 
     def prompt(self, index: int) -> bytes:
@@ -164,6 +165,7 @@ class TraceBuilder:
             choices=self._choices,
             lengths=[self._length(index) for index in range(len(requests))],
             outputs=[b""] * len(requests),
+            assumed_output=self._options.output_tokens,
             output_lengths=[self._options.output_tokens] * len(requests),
             order=order,
             sessions=sessions,

@@ -42,8 +42,6 @@ def test_no_saved_token_is_counted_twice(prompts: list[list[int]], count: int) -
     branches = heaviest(tree, count)
     hits = sum(map(len, prompts)) - tree.tokens
     assert sum(branch.saved for branch in branches) <= hits
-    if count == 30:
-        assert sum(branch.saved for branch in branches) == hits
     for index, branch in enumerate(branches):
         assert branch.parent < index
         if branch.parent >= 0:

@@ -1,0 +1,76 @@
+"""What a user can ask of an analysis, and which requests of a log it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from radixadvisor.catalog import KV_BYTES
+from radixadvisor.errors import UnknownName, UsageError
+from radixadvisor.ingest import parse_time
+from radixadvisor.records import Request
+from radixadvisor.trace import TokenOptions
+
+FILTER_KEYS = ("app", "model", "replica", "session", "tenant", "user")
+
+
+@dataclass(frozen=True, slots=True)
+class AnalyzeOptions:
+    """Options of ``analyze``; None leaves a choice to the log.
+
+    Attributes:
+        format: the log's dialect.
+        tokenizer, chat_template: names, or a model's directory and a template file.
+        model: the model that GiB and MiB figures are for.
+        kv_dtype: precision of its KV cache.
+        output_tokens: the length of outputs that the log does not tell.
+        where: ``KEY=VALUE`` conditions that a request must all meet.
+        since: the earliest arrival, as ISO time or epoch seconds.
+        limit: how many requests to read.
+        progress: called with the number of requests read so far.
+    """
+
+    format: str | None = None
+    tokenizer: str | None = None
+    chat_template: str | None = None
+    model: str | None = None
+    kv_dtype: str = "bf16"
+    output_tokens: int = 256
+    where: tuple[str, ...] = ()
+    since: str | None = None
+    limit: int | None = None
+    progress: Callable[[int], None] | None = None
+
+    def __post_init__(self) -> None:
+        """Raises UsageError for a value that cannot work."""
+        if self.kv_dtype.lower() not in KV_BYTES:
+            raise UnknownName("KV precision", self.kv_dtype, KV_BYTES)
+        for condition in self.where:
+            key, equals, _ = condition.partition("=")
+            if not equals:
+                raise UsageError(f"A condition reads KEY=VALUE, such as model=NAME; got {condition!r}.")
+            if key not in FILTER_KEYS:
+                raise UnknownName("key of a condition", key, FILTER_KEYS)
+        if self.since is not None and parse_time(self.since) is None:
+            raise UsageError(f"No time: {self.since!r}. Write 2026-03-09T09:00:00Z or epoch seconds.")
+
+    def tokens(self) -> TokenOptions:
+        """The part that shapes prompts."""
+        return TokenOptions(self.tokenizer, self.chat_template, self.output_tokens)
+
+    def selection(self) -> Callable[[Request], bool] | None:
+        """The filter that the conditions make; None takes every request.
+
+        Values are compared without case. A request without an arrival does not meet ``since``.
+        """
+        conditions = [(key, value.lower()) for key, _, value in (text.partition("=") for text in self.where)]
+        since = None if self.since is None else parse_time(self.since)
+        if not conditions and since is None:
+            return None
+
+        def takes(request: Request) -> bool:
+            if since is not None and (request.arrival is None or request.arrival < since):
+                return False
+            return all((getattr(request, key) or "").lower() == value for key, value in conditions)
+
+        return takes

@@ -8,33 +8,11 @@ released block keeps its key until it is popped for reuse, which is the only evi
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
 
-from xxhash import xxh3_128_digest
-
+from radixengine.block_table import BlockTable
 from radixengine.cache import TOKEN_BYTES, Match, Occupancy, Sequence
 from radixengine.free_queue import FreeQueue
 from radixengine.partial import PartialIndex
-
-
-@dataclass(slots=True, eq=False)
-class _Table:
-    """A sequence's block table, the keys of its full blocks, and the hits that await the fit test.
-
-    ``evicted`` is the cache's count when they were looked up.
-    """
-
-    root: bytes
-    blocks: list[int] = field(default_factory=list)
-    keys: list[bytes] = field(default_factory=list)
-    hits: list[int] = field(default_factory=list)
-    tokens: int = 0
-    registered: int = 0
-    evicted: int = 0
-
-    def parent(self, index: int) -> bytes:
-        """The key that block ``index`` continues."""
-        return self.keys[index - 1] if index else self.root
 
 
 class BlockCache:
@@ -52,7 +30,6 @@ class BlockCache:
             raise ValueError(f"num_blocks counts the null block and must be at least 2, got {num_blocks}")
         self.page_size = block_size
         self.capacity = (num_blocks - 1) * block_size
-        self._step = block_size * TOKEN_BYTES
         self._free = FreeQueue(num_blocks - 1)
         self._partial = PartialIndex() if partial_reuse else None
         self._first: dict[bytes, int] = {}
@@ -173,22 +150,13 @@ class BlockCache:
         assert sorted(found) == sorted((key, block) for block, key in enumerate(self._keys) if key)
         assert len(found) == self._keyed
 
-    def _table(self, seq: Sequence) -> _Table:
-        table: _Table | None = seq.state
+    def _table(self, seq: Sequence) -> BlockTable:
+        table: BlockTable | None = seq.state
         if table is None:
-            table = seq.state = _Table(xxh3_128_digest(seq.namespace.encode()))
-            self._chain(table, seq.prompt, seq.prompt_len // self.page_size)
+            table = seq.state = BlockTable(seq.namespace, seq.prompt, self.page_size)
         return table
 
-    def _chain(self, table: _Table, tokens: bytes, blocks: int) -> None:
-        """Extend the keys to the first ``blocks`` blocks."""
-        keys, step = table.keys, self._step
-        parent = table.parent(len(keys))
-        for start in range(len(keys) * step, blocks * step, step):
-            parent = xxh3_128_digest(parent + tokens[start : start + step])
-            keys.append(parent)
-
-    def _lookup(self, seq: Sequence, table: _Table) -> tuple[list[int], int]:
+    def _lookup(self, seq: Sequence, table: BlockTable) -> tuple[list[int], int]:
         """The blocks that hit, and the tokens that a sibling block could give behind them."""
         first, hits = self._first, []
         for key in table.keys[: max(seq.prompt_len - 1, 0) // self.page_size]:
@@ -198,11 +166,10 @@ class BlockCache:
             hits.append(block)
         if self._partial is None:
             return hits, 0
-        start = len(hits) * self._step
-        rest = seq.prompt[start : min(start + self._step, len(seq.prompt) - TOKEN_BYTES)]
+        rest = table.content(seq.prompt[:-TOKEN_BYTES], len(hits))
         return hits, self._partial.longest(table.parent(len(hits)), rest)
 
-    def _pop(self, table: _Table, count: int) -> None:
+    def _pop(self, table: BlockTable, count: int) -> None:
         """Give the sequence ``count`` blocks off the free queue, dropping the keys they still had."""
         blocks, keyed = self._free.pop(count)
         refs, fresh = self._refs, self._free.used - len(self._refs)
@@ -232,18 +199,17 @@ class BlockCache:
         self._keyed -= 1
         self.evicted += self.page_size
 
-    def _register(self, table: _Table, tokens: bytes) -> None:
+    def _register(self, table: BlockTable, tokens: bytes) -> None:
         """Give the blocks that are full by now their keys."""
         start, full = table.registered, table.tokens // self.page_size
         if full > len(table.keys):
-            self._chain(table, tokens, full)
+            table.chain(tokens, full)
         for index in range(start, full):
             self._enter(table.blocks[index], table.keys[index])
         table.registered = max(start, full)
         if self._partial is not None:
             for index in range(start, full):
-                content = tokens[index * self._step : (index + 1) * self._step]
-                self._partial.add(table.parent(index), table.keys[index], content)
+                self._partial.add(table.parent(index), table.keys[index], table.content(tokens, index))
 
     def _enter(self, block: int, key: bytes) -> None:
         """Identical blocks coexist; a lookup finds the one registered first."""
@@ -252,18 +218,18 @@ class BlockCache:
             self._copies.setdefault(key, OrderedDict())[block] = None
         self._keyed += 1
 
-    def _register_unfilled(self, seq: Sequence, table: _Table, partial: PartialIndex) -> None:
+    def _register_unfilled(self, seq: Sequence, table: BlockTable, partial: PartialIndex) -> None:
         """Key the last, unfilled block by what it holds, so that it can be copied from."""
-        start = table.registered
         stop = min(table.tokens, seq.prompt_len) if seq.cache_prompt_only else table.tokens
-        content = (seq.prompt + seq.output)[start * self._step : stop * TOKEN_BYTES]
-        if not 0 < len(content) < self._step:
+        last = table.registered
+        content = table.content((seq.prompt + seq.output)[: stop * TOKEN_BYTES], last)
+        if not 0 < len(content) < table.step:
             return
-        key = xxh3_128_digest(table.parent(start) + content)
-        self._enter(table.blocks[start], key)
-        partial.add(table.parent(start), key, content)
+        key = table.partial_key(content)
+        self._enter(table.blocks[last], key)
+        partial.add(table.parent(last), key, content)
 
-    def _release(self, seq: Sequence, table: _Table) -> None:
+    def _release(self, seq: Sequence, table: BlockTable) -> None:
         """Drop one reference per block, tail first."""
         refs, keys = self._refs, self._keys
         keyed: list[int] = []

@@ -110,10 +110,10 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["analyze", "x", "--limit", "0"], "--limit"),
         (["analyze", "x", "--limit", "many"], "--limit"),
         (["analyze", "x", "--output-tokens", "-1"], "--output-tokens"),
-        (["analyze", "x", "--where", "model"], "--where takes KEY=VALUE, such as model=NAME; got 'model'."),
+        (["analyze", "x", "--where", "model"], "KEY=VALUE, such as model=NAME; got 'model'."),
         (
             ["analyze", "x", "--where", "modle=y"],
-            "Did you mean model? Known: app, model, session, tenant, user.",
+            "Did you mean model? Known: app, model, replica, session, tenant, user.",
         ),
         (["--out"], "--out"),
     ],
@@ -203,8 +203,15 @@ def test_standard_output_stays_the_callers(analyze: pytest.MonkeyPatch) -> None:
 SAMPLE = ("analyze", "samples/three.jsonl")
 
 
-@pytest.mark.parametrize("arguments", [("--help",), SAMPLE, (*SAMPLE, "--json"), (*SAMPLE, "--quiet")])
-@pytest.mark.parametrize("reader", ["head -1", "true", "sleep 0.1"])
+@pytest.mark.parametrize(
+    ("arguments", "reader"),
+    [
+        (("--help",), "true"),
+        (SAMPLE, "head -1"),
+        ((*SAMPLE, "--json"), "head -1"),
+        ((*SAMPLE, "--quiet"), "true"),
+    ],
+)
 def test_a_closed_pipe_is_no_error(arguments: tuple[str, ...], reader: str, tmp_path: Path) -> None:
     out = () if arguments == ("--help",) else ("--out", str(tmp_path))
     result = run(*arguments, *out, shell="{} | " + reader)

@@ -7,11 +7,8 @@ from typing import Annotated
 import typer
 
 from radixadvisor.commands.options import ChatTemplate, Format, Json, Logs, NoColor, Out, Quiet, Tokenizer
-from radixadvisor.errors import UnknownName, UsageError
 
-__all__ = ["analyze", "parse_filters"]
-
-FILTER_KEYS = ("app", "model", "session", "tenant", "user")
+__all__ = ["analyze"]
 
 
 def analyze(
@@ -35,7 +32,7 @@ def analyze(
         list[str] | None,
         typer.Option(
             metavar="KEY=VALUE",
-            help=f"Only requests with this {', '.join(FILTER_KEYS[:-1])} or {FILTER_KEYS[-1]}; repeatable.",
+            help="Only requests with this app, model, replica, session, tenant or user; repeatable.",
             show_default=False,
         ),
     ] = None,
@@ -54,8 +51,6 @@ def analyze(
     no_color: NoColor = False,
 ) -> None:
     """Measure how much of a log's prompts a prefix cache could serve, and where the rest goes."""
-    filters = parse_filters(where or [])
-
     from radixadvisor.analysis import AnalyzeOptions
     from radixadvisor.analysis import analyze as run
     from radixadvisor.commands.output import emit, note, progress, screen
@@ -72,7 +67,7 @@ def analyze(
                 model=model,
                 kv_dtype=kv_dtype,
                 output_tokens=output_tokens,
-                where=filters,
+                where=tuple(where or ()),
                 since=since,
                 limit=limit,
                 progress=report_progress,
@@ -95,18 +90,3 @@ def analyze(
         from radixadvisor.report.terminal import render
 
         emit(render(analysis, screen(no_color=no_color)))
-
-
-def parse_filters(conditions: list[str]) -> tuple[str, ...]:
-    """Check ``KEY=VALUE`` conditions.
-
-    Raises:
-        UsageError: a condition without ``=``, or with a key that requests do not have.
-    """
-    for condition in conditions:
-        key, equals, _ = condition.partition("=")
-        if not equals:
-            raise UsageError(f"--where takes KEY=VALUE, such as model=NAME; got {condition!r}.")
-        if key not in FILTER_KEYS:
-            raise UnknownName("key of --where", key, FILTER_KEYS)
-    return tuple(conditions)

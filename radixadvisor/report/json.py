@@ -128,14 +128,13 @@ def _rates(rates: HitRates) -> dict[str, Any]:
 
 
 def _hits(hits: Hits) -> dict[str, Any]:
-    profiles = {
+    caches = {
         name: _hit(served)
         | ({"rates": _rates(hits.profile_rates[name])} if name in hits.profile_rates else {})
-        for name, served in hits.profiles.items()
+        for name, served in {"unlimited": hits.unlimited, **hits.profiles}.items()
     }
     return {
-        "unlimited": _hit(hits.unlimited),
-        **profiles,
+        **caches,
         "headline": hits.headline,
         "rates": _rates(hits.rates),
         "across_sessions": _hit(hits.across_sessions),

@@ -43,8 +43,6 @@ _LATER = "this version measures; it does not diagnose, predict or decide yet"
 _NOT_BUILT = ("findings", "checked", "prescriptions", "prediction", "verdict")
 
 _REMEDIES = (
-    ("capacity.gib", "give --model NAME"),
-    ("branches.pin_mib", "give --model NAME"),
     ("input.span_seconds", "log an arrival time with every request"),
     ("hits.within_session", "log a session id with every request"),
     ("calibration", "log usage.prompt_tokens_details.cached_tokens as the server reports it"),
@@ -53,7 +51,7 @@ _REMEDIES = (
 
 @dataclass(frozen=True, slots=True)
 class HitRow:
-    """Hits of one cache; the two other rates are None where only the token-weighted one was measured."""
+    """Hits of one cache; ``rates`` is None where only the token-weighted one was measured."""
 
     name: str
     hits: HitCount
@@ -102,7 +100,7 @@ def view(analysis: Analysis, *, branches: int = 10, capacities: int = 8) -> View
     ends always included).
     """
     hits = analysis.hits
-    rows = [HitRow("unlimited", hits.unlimited, hits.rates, False)]
+    rows = [HitRow("unlimited", hits.unlimited, hits.profile_rates.get("unlimited"), False)]
     rows += [
         HitRow(name, served, hits.profile_rates.get(name), name == hits.headline)
         for name, served in hits.profiles.items()

@@ -106,7 +106,7 @@ BAD = {
         (["good.jsonl", "--where", "model=nobody"], 3),
         (["good.jsonl", "--out", "empty.jsonl"], 2),
     ],
-    ids=" ".join,
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_refusals(arguments: list[str], code: int, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, content in BAD.items():
@@ -157,7 +157,7 @@ def test_every_option_has_an_effect(capsys: pytest.CaptureFixture[str]) -> None:
     assert 0 < filtered["input"]["requests"] < plain["input"]["requests"]
     assert [used["models"] for used in filtered["tokenizers"]] == [[model]]
     assert report(capsys, log, "--tokenizer", "cl100k")["tokenizer"]["name"] != plain["tokenizer"]["name"]
-    templated = report(capsys, log, "--chat-template", "llama3")
+    templated = report(capsys, log, "--chat-template", "llama3.1")
     assert {used["template"] for used in templated["tokenizers"]} != {
         used["template"] for used in plain["tokenizers"]
     }
@@ -209,8 +209,7 @@ def test_the_committed_example_survives_an_ordinary_run(
 
 def test_hostile_prompts_stay_text(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     attack = "\x1b]0;owned\x07\x1b[2J\x00 [red]x[/red] | `a` </script><img src=x onerror=alert(1)>\u202e"
-    attack += " sk-abcdefghijklmnop1234 "
-    message = {"role": "system", "content": attack * 3}
+    message = {"role": "system", "content": f"{attack} sk-abcdefghijklmnop1234 " * 3}
     line = json.dumps(
         {"model": attack, "session_id": attack, "messages": [message, {"role": "user", "content": "hi"}]}
     )

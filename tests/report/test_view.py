@@ -57,7 +57,8 @@ def test_a_log_without_sessions_says_nothing_about_them() -> None:
 
 
 def test_remedies_name_what_to_give() -> None:
-    assert remedy(["branches.pin_mib", "capacity.gib"]) == "give --model NAME"
+    assert remedy(["hits.within_session"]) == "log a session id with every request"
+    assert "; " in remedy(["input.span_seconds", "calibration.error"])
     assert remedy(["verdict"]) == ""
 
 

@@ -1,17 +1,14 @@
-"""Message content in the forms that OpenAI's and Anthropic's APIs define, as plain records.
-
-Nothing is dropped: a part of an unknown type keeps its text, or leaves a placeholder with its hash.
-"""
+"""Logged messages as plain records: tool calls, reasoning and tool results find their places."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import msgspec
-import xxhash
 
 from radixadvisor.records import CacheControl, Message, Part, ToolCall
 
+from .parts import REASONING, REDACTED, cache_control, identity, part_of, parts_of, placeholder
 from .raw import (
     Fields,
     Raw,
@@ -28,98 +25,9 @@ from .raw import (
     string,
 )
 
-__all__ = ["cache_control", "messages_of", "placeholder", "simple_message", "system_message"]
+__all__ = ["messages_of", "simple_message", "system_message"]
 
-_REDACTED = ("redacted-by-litellm", "__REDACTED__")
-_TEXT = ("text", "input_text", "output_text", "refusal", "summary_text", "reasoning_text")
-_REASONING = ("thinking", "reasoning", "redacted_thinking", "reasoning_content")
 _CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
-_MEDIA = {
-    "image": ("image", "image_url", "input_image", "image_file", "media"),
-    "audio": ("audio", "audio_url", "input_audio", "output_audio"),
-    "video": ("video", "video_url", "input_video"),
-    "file": ("file", "input_file", "file_url", "container_upload"),
-    "document": ("document",),
-}
-_MEDIUM = {name: medium for medium, names in _MEDIA.items() for name in names}
-# The keys that lead to what identifies a medium, the most telling first.
-_SOURCES = ("url", "data", "file_data", "file_id", "id", "base64", "bytes")
-
-
-def placeholder(medium: str, source: bytes) -> str:
-    """What stands for data that is no text: ``<image:0123456789abcdef>``, equal for equal sources."""
-    return f"<{medium}:{xxhash.xxh3_64_hexdigest(source)}>"
-
-
-def cache_control(fields: Fields) -> CacheControl | None:
-    """The explicit cache breakpoint on a block, a message or a tool."""
-    raw = fields.get("cache_control", fields.get("prompt_cache_breakpoint"))
-    if is_empty(raw):
-        return None
-    inner = object_of(raw)
-    return CacheControl(label(inner.get("ttl")) if inner else None)
-
-
-def _identity(fields: Fields, medium: str) -> bytes:
-    """The bytes that tell one medium's data from another's: its URL, data or id, else all that is logged."""
-    for key in (medium, f"{medium}_url", f"input_{medium}", f"output_{medium}", "source", medium + "_file"):
-        raw = fields.get(key)
-        if raw is None or is_null(raw):
-            continue
-        if (inner := object_of(raw)) is not None:
-            return _identity(inner, medium)
-        return string(raw).encode()
-    for key in _SOURCES:
-        raw = fields.get(key)
-        if raw is not None and not is_null(raw):
-            return string(raw).encode()
-    kept = {key: raw for key, raw in fields.items() if key not in ("type", "cache_control")}
-    return b"\0".join(key.encode() + b"\0" + bytes(raw) for key, raw in sorted(kept.items()))
-
-
-def _document(fields: Fields) -> str | None:
-    """The text of a document block that carries text, else None."""
-    source = object_of(fields.get("source"))
-    if source is None:
-        return None
-    if label(source.get("type")) == "text" and "data" in source:
-        return string(source["data"])
-    if label(source.get("type")) == "content":
-        return "\n".join(part.text for part in _parts(source.get("content")))
-    return None
-
-
-def _part(raw: Raw) -> Part:
-    """One part of a content list."""
-    if first_byte(raw) != 0x7B:
-        return Part("text", string(raw))
-    fields = parse(raw)
-    mark = cache_control(fields)
-    kind = label(fields.get("type")) or next((name for name in fields if name in _MEDIUM), "text")
-    if kind in _MEDIUM:
-        medium = _MEDIUM[kind]
-        text = _document(fields) if medium == "document" else None
-        return Part(medium, placeholder(medium, _identity(fields, medium)) if text is None else text, mark)
-    for key in ("text", kind, "content"):
-        value = fields.get(key)
-        if value is None or is_null(value):
-            continue
-        if first_byte(value) == 0x22:
-            return Part("text" if kind in _TEXT else kind, string(value), mark)
-        if (parts := array_of(value)) is not None:
-            return Part(kind, "\n".join(_part(part).text for part in parts), mark)
-    if kind == "text":
-        return Part("text", json_text(raw) if "text" not in fields else "", mark)
-    return Part(kind, placeholder(kind, bytes(raw)), mark)
-
-
-def _parts(raw: Raw | None) -> tuple[Part, ...]:
-    """Content of any form as parts: a string is one part, null none."""
-    if raw is None or is_null(raw):
-        return ()
-    if first_byte(raw) == 0x5B:
-        return tuple(_part(part) for part in array_of(raw) or ())
-    return (_part(raw),)
 
 
 def _call(raw: Raw) -> ToolCall:
@@ -159,7 +67,7 @@ def _beside(fields: Fields) -> list[Part]:
     for image in array_of(fields.get("images")) or ():
         parts.append(Part("image", placeholder("image", string(image).encode())))
     if (audio := object_of(fields.get("audio"))) is not None:
-        parts.append(Part("audio", placeholder("audio", _identity(audio, "audio"))))
+        parts.append(Part("audio", placeholder("audio", identity(audio, "audio"))))
     return parts
 
 
@@ -191,10 +99,10 @@ class _Turn:
                 self.done.append(Message(self.role, tuple(self.parts), name=self.name))
                 self.parts = []
             self.done.append(_result(fields))
-        elif kind in _REASONING:
-            self.reasoning.append(_part(raw).text)
+        elif kind in REASONING:
+            self.reasoning.append(part_of(raw).text)
         else:
-            self.parts.append(_part(raw))
+            self.parts.append(part_of(raw))
 
     def messages(self, content: str | tuple[Part, ...] | None) -> tuple[Message, ...]:
         """Everything gathered; ``content`` is what the last message says if no part was added."""
@@ -209,7 +117,7 @@ class _Turn:
 def _result(fields: Fields) -> Message:
     """A ``tool_result`` block as the turn of a tool."""
     raw = fields.get("content")
-    content = string(raw) if raw is not None and first_byte(raw) == 0x22 else _parts(raw)
+    content = string(raw) if raw is not None and first_byte(raw) == 0x22 else parts_of(raw)
     mark = cache_control(fields)
     call_id = label(fields.get("tool_use_id")) or label(fields.get("tool_call_id"))
     return Message("tool", content if mark is None else _marked(content, mark), tool_call_id=call_id)
@@ -245,7 +153,7 @@ def messages_of(raw: Raw, role: str | None = None) -> tuple[Message, ...]:
             turn.add(content)
         else:
             body = string(content)
-            if body in _REDACTED:
+            if body in REDACTED:
                 raise Unusable("prompt text redacted")
     if beside := _beside(fields):
         if isinstance(body, str) and body:
@@ -273,7 +181,7 @@ def simple_message(raw: Raw) -> tuple[Message] | None:
         found = _SIMPLE.decode(raw)
     except (msgspec.DecodeError, RecursionError):
         return None
-    if not found.role or found.content in _REDACTED:
+    if not found.role or found.content in REDACTED:
         return None
     return (Message(found.role, found.content),)
 
@@ -282,4 +190,4 @@ def system_message(raw: Raw) -> Message | None:
     """Anthropic's top-level ``system``, a string or blocks, as a leading message; None where it is empty."""
     if is_empty(raw):
         return None
-    return Message("system", string(raw) if first_byte(raw) == 0x22 else _parts(raw))
+    return Message("system", string(raw) if first_byte(raw) == 0x22 else parts_of(raw))

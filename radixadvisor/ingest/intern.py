@@ -13,7 +13,8 @@ import xxhash
 
 from radixadvisor.records import Message, Tool, ToolSet
 
-from .content import cache_control, messages_of, simple_message, system_message
+from .content import messages_of, simple_message, system_message
+from .parts import cache_control
 from .raw import Raw, Unusable, array_of, first_byte, is_empty, json_text, label, object_of
 
 __all__ = ["Interner"]

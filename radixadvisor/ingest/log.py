@@ -132,8 +132,12 @@ class Log:
         self._inputs = inputs
         self._forced = forced
         self._limit = limit
-        self._first: _Opened | None = _Opened(inputs[0], forced)
-        detection = self._first.detection
+        first = _Opened(inputs[0], forced)
+        detection = first.detection
+        # Only what cannot be opened twice stays open until it is read.
+        self._first: _Opened | None = first if inputs[0].path is None else None
+        if self._first is None:
+            first.stream.close()
         self.files = [item.name for item in inputs]
         self.dialect = detection.dialect.name
         self.evidence = detection.evidence

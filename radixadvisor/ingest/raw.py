@@ -119,13 +119,23 @@ def is_empty(raw: Raw | None) -> bool:
 
 def object_of(raw: Raw | None) -> Fields | None:
     """The fields of an object, also of one that was encoded into a string; None for anything else."""
-    inner = embedded(raw)
+    if raw is None:
+        return None
+    try:
+        return _OBJECT.decode(raw)
+    except (msgspec.DecodeError, RecursionError):
+        inner = embedded(raw)
     return _decode(_OBJECT, inner) if inner is not None and first_byte(inner) == 0x7B else None
 
 
 def array_of(raw: Raw | None) -> list[Raw] | None:
     """The elements of an array, also of one that was encoded into a string; None for anything else."""
-    inner = embedded(raw)
+    if raw is None:
+        return None
+    try:
+        return _ARRAY.decode(raw)
+    except (msgspec.DecodeError, RecursionError):
+        inner = embedded(raw)
     return _decode(_ARRAY, inner) if inner is not None and first_byte(inner) == 0x5B else None
 
 

@@ -93,28 +93,15 @@ def _chosen(fields: Fields, interner: Interner) -> Output | None:
 
 def read_answer(raw: Raw, interner: Interner, depth: int = 0) -> Answer:
     """A response as message, text, token ids, a length, or a whole completion object (or its JSON string)."""
-    if is_null(raw):
-        return Answer(None, {})
-    inner = embedded(raw)
-    fields = object_of(inner) if inner is not None else None
-    if inner is None:
-        if first_byte(raw) == 0x22:
-            return Answer(Output(text=string(raw)), {})
-        length = number(raw)
-        return Answer(Output(length=int(length)) if length is not None and 0 <= length < 2**31 else None, {})
-    # A string may hold an encoded response, or just what a model wrote in JSON mode.
-    written = first_byte(raw) == 0x22
+    fields = object_of(raw)
     if fields is None:
-        return Answer(Output(text=string(raw)), {}) if written else _listed(inner, interner, depth)
+        return _no_object(raw, interner, depth)
     output = _chosen(fields, interner)
     if output is not None:
         return Answer(output, fields)
-    content = first_byte(fields.get("content", Raw())) in b'"['
-    if ("role" in fields or "tool_calls" in fields or content) and not (
-        written and not ("role" in fields and ("content" in fields or "tool_calls" in fields))
-    ):
+    if _is_message(fields, encoded=first_byte(raw) == 0x22):
         stopped = label(fields.get("stop_reason", fields.get("finish_reason"))) not in _CUT
-        return Answer(Output(message=interner.answer(inner), stopped=stopped), fields)
+        return Answer(Output(message=interner.answer(embedded(raw) or raw), stopped=stopped), fields)
     for key in ("text", "output_text", "generated_text", "completion", "response"):
         if first_byte(fields.get(key, Raw())) == 0x22:
             return Answer(Output(text=string(fields[key])), fields)
@@ -122,19 +109,34 @@ def read_answer(raw: Raw, interner: Interner, depth: int = 0) -> Answer:
         if depth < 4 and key in fields and embedded(fields[key]) is not None:
             within = read_answer(fields[key], interner, depth + 1)
             return Answer(within.output, {**fields, **within.fields})
-    known = "usage" in fields or "error" in fields or "status_code" in fields or "id" in fields
-    return Answer(None if known or not fields else Output(text=string(raw)), fields if known else {})
+    if not fields or any(key in fields for key in ("usage", "error", "status_code", "id")):
+        return Answer(None, fields)
+    return Answer(Output(text=string(raw)), {})
 
 
-def _listed(inner: Raw, interner: Interner, depth: int) -> Answer:
-    """A response that is an array: token ids, content blocks, or a list of completions (the first counts)."""
-    elements = array_of(inner) or []
-    tokens = token_bytes(inner)
-    if tokens is not None:
+def _is_message(fields: Fields, encoded: bool) -> bool:
+    """Whether an object is a bare message. A string may hold an encoded one, or just what a model wrote in
+    JSON mode, so there a role must stand beside the content.
+    """
+    if encoded:
+        return "role" in fields and ("content" in fields or "tool_calls" in fields)
+    content = first_byte(fields.get("content", Raw())) in b'"['
+    return content or "role" in fields or "tool_calls" in fields
+
+
+def _no_object(raw: Raw, interner: Interner, depth: int) -> Answer:
+    """Bare text, a length, or an array: token ids, content blocks, or completions (the first counts)."""
+    if first_byte(raw) == 0x22:
+        return Answer(Output(text=string(raw)), {})
+    elements = array_of(raw)
+    if elements is None:
+        length = number(raw)
+        return Answer(Output(length=int(length)) if length is not None and 0 <= length < 2**31 else None, {})
+    if (tokens := token_bytes(raw)) is not None:
         return Answer(Output(tokens=tokens) if tokens else None, {})
     if depth < 4 and first_byte(elements[0]) in b'{"':
         return read_answer(elements[0], interner, depth + 1)
-    return Answer(Output(text=string(inner)), {})
+    return Answer(Output(text=string(raw)), {})
 
 
 def _count(fields: Fields, *names: str) -> int | None:

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 from .raw import Fields, Raw, first_byte, is_empty, is_null, label, number, object_of, string
 
@@ -31,24 +30,32 @@ _CLF = re.compile(r"(\d\d)/(\w{3})/(\d{4}):(\d\d:\d\d:\d\d) ([-+]\d{4})")
 _DURATION = re.compile(r"([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*(ms|s|us|µs|ns|sec|secs|seconds|msec)?")
 
 
-def _written(text: str) -> tuple[float, str] | None:
-    """A date in words or ISO form as epoch seconds; without a zone it is UTC."""
-    moment: datetime | None = None
+def _moment(text: str) -> datetime | None:
     try:
-        moment = datetime.fromisoformat(text)
+        return datetime.fromisoformat(text)
     except ValueError:
-        if match := _ISO.fullmatch(text):
-            year, month, day, clock, fraction, zone = match.groups()
-            zone = "+00:00" if zone and zone.isalpha() else zone or ""
-            text = f"{year}-{month}-{day}T{clock}{(fraction or '').replace(',', '.')[:7]}{zone}"
-        elif match := _CLF.fullmatch(text):
-            text = "{} {} {} {} {}".format(*match.groups())
-        try:
-            moment = (
-                datetime.fromisoformat(text) if match and match.re is _ISO else parsedate_to_datetime(text)
-            )
-        except (ValueError, TypeError, IndexError, OverflowError):
-            return None
+        pass
+    if match := _ISO.fullmatch(text):
+        year, month, day, clock, fraction, zone = match.groups()
+        zone = "+00:00" if zone and zone.isalpha() else zone or ""
+        text = f"{year}-{month}-{day}T{clock}{(fraction or '').replace(',', '.')[:7]}{zone}"
+    elif match := _CLF.fullmatch(text):
+        text = "{} {} {} {} {}".format(*match.groups())
+    try:
+        if match and match.re is _ISO:
+            return datetime.fromisoformat(text)
+        from email.utils import parsedate_to_datetime  # its import costs more than all else here
+
+        return parsedate_to_datetime(text)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+
+
+def _written(text: str) -> tuple[float, str] | None:
+    """A date in ISO, mail or access-log form as epoch seconds; without a zone it is UTC."""
+    moment = _moment(text)
+    if moment is None:
+        return None
     try:
         if moment.tzinfo is None:
             return moment.replace(tzinfo=UTC).timestamp(), "ISO without a zone"

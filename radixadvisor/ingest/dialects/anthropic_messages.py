@@ -10,8 +10,9 @@ from collections.abc import Iterable
 
 from radixadvisor.records import Request, Skip, Source
 
-from ..bodies import locate, read_call
+from ..bodies import read_call
 from ..dialect import Dialect, Reader, Sign
+from ..locate import locate
 from ..raw import Fields, Raw, Unusable, array_of, first_byte, is_empty, label, object_of
 from ..responses import response_in
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from radixadvisor.records import Request, Skip, Source
 
-from ..bodies import Call, read_call
+from ..bodies import read_call
 from ..dialect import Dialect, Reader, Sign
+from ..locate import Call
 from ..raw import Fields, Unusable, is_null
 
 __all__ = ["DIALECT"]

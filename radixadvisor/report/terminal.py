@@ -6,16 +6,15 @@ is masked, made visible, and wrapped in rich ``Text``: never parsed as markup.
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from radixadvisor.report.escape import clip, visible
-from radixadvisor.report.numbers import bar, compact, count, mib, percent, plural
+from radixadvisor.report.escape import clip
+from radixadvisor.report.layout import Screen, grid
+from radixadvisor.report.numbers import compact, count, mib, percent, plural
 from radixadvisor.report.view import BUCKETS, BranchRow, View, remedy, view
 from radixadvisor.results import Analysis
 
@@ -23,38 +22,13 @@ __all__ = ["Screen", "render"]
 
 _MOST_NOTES = 4
 _MOST_REASONS = 5
-_LONGEST_NOTE = 240
 _DEEPEST = 5
 _NARROW = 76
 
 
-@dataclass(frozen=True, slots=True)
-class Screen:
-    """What the report is laid out for. ``unicode`` is False where the encoding lacks bars and lines."""
-
-    width: int = 80
-    color: bool = False
-    unicode: bool = True
-
-
 def render(analysis: Analysis, screen: Screen) -> str:
     """The whole report: about sixty lines, none wider than the screen."""
-    file = io.StringIO()
-    console = Console(
-        file=file,
-        width=screen.width,
-        force_terminal=screen.color,
-        color_system="standard" if screen.color else None,
-        legacy_windows=False,
-        highlight=False,
-        emoji=False,
-        markup=False,
-        _environ={},
-    )
-    for block in _Page(view(analysis, branches=8, capacities=10), screen).blocks():
-        console.print(block)
-    text = "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
-    return text if screen.unicode else text.replace("…", "~")
+    return screen.text(_Page(view(analysis, branches=8, capacities=10), screen).blocks())
 
 
 class _Page:
@@ -68,10 +42,11 @@ class _Page:
     def blocks(self) -> Iterator[RenderableType]:
         shown = self._shown
         yield Text(
-            (" · " if self._screen.unicode else " | ").join(map(self._safe, shown.subject)), style="dim"
+            (" · " if self._screen.unicode else " | ").join(map(self._screen.safe, shown.subject)),
+            style="dim",
         )
         yield Text("")
-        yield Text(self._safe(shown.headline), style="bold")
+        yield Text(self._screen.safe(shown.headline), style="bold")
         yield Text("")
         yield self._hits()
         yield Text(f"* headline profile. {shown.sessions}", style="dim")
@@ -89,21 +64,12 @@ class _Page:
                 yield Text(title, style="bold cyan")
                 yield body
 
-    def _safe(self, text: str) -> str:
-        text = visible(text)
-        if self._screen.unicode:
-            return text
-        return text.replace("…", "~").encode("ascii", "backslashreplace").decode()
-
-    def _bar(self, share: float, width: int) -> str:
-        return bar(share, width, ascii_only=not self._screen.unicode)
-
     def _hits(self) -> Table:
         rates = (">mean/request", ">requests hit") if self._wide else (">mean", ">hit")
-        table = _grid("cache", ">tokens", ">of tokens", *rates)
+        table = grid("cache", ">tokens", ">of tokens", *rates)
         for row in self._shown.hits:
             table.add_row(
-                Text(self._safe(row.name) + ("*" if row.headline else "")),
+                Text(self._screen.safe(row.name) + ("*" if row.headline else "")),
                 count(row.hits.tokens),
                 percent(row.hits.rate),
                 percent(row.rates.mean_per_request if row.rates else None),
@@ -113,13 +79,13 @@ class _Page:
         return table
 
     def _branches(self) -> Table:
-        table = _grid("*text", ">tokens", ">requests", ">saved", *([">pin MiB"] if self._wide else []))
+        table = grid("*text", ">tokens", ">requests", ">saved", *([">pin MiB"] if self._wide else []))
         rows = self._shown.branches
         for row, guide in zip(rows, _guides(rows, self._screen.unicode), strict=True):
             cell = Text(guide, style="dim")
             if row.label:
-                cell.append(clip(self._safe(row.label), 24), style="cyan").append(" ")
-            cell.append(self._safe(row.excerpt), style="not dim")
+                cell.append(clip(self._screen.safe(row.label), 24), style="cyan").append(" ")
+            cell.append(self._screen.safe(row.excerpt), style="not dim")
             figures = [compact(row.branch.tokens), compact(row.branch.requests), compact(row.branch.saved)]
             table.add_row(cell, *figures, *([mib(row.branch.pin_mib)] if self._wide else []))
         return table
@@ -127,12 +93,12 @@ class _Page:
     def _capacity(self) -> Group:
         rows = self._shown.capacity
         with_gib = any(row.gib is not None for row in rows)
-        table = _grid(">tokens", *([">GiB"] if with_gib else []), ">LRU", ">optimal", "*")
+        table = grid(">tokens", *([">GiB"] if with_gib else []), ">LRU", ">optimal", "*")
         width = max(self._screen.width - (40 if with_gib else 30), 10)
         solid, light = ("█", "░") if self._screen.unicode else ("#", ".")
         for row in rows:
-            lru = self._bar(row.lru_rate, width)
-            best = self._bar(row.optimal_rate or 0.0, width)
+            lru = self._screen.bar(row.lru_rate, width)
+            best = self._screen.bar(row.optimal_rate or 0.0, width)
             cell = Text(lru, style="green").append(light * max(len(best) - len(lru), 0), style="dim")
             gib = ["-" if row.gib is None else f"{row.gib:,.2f}"] if with_gib else []
             table.add_row(compact(row.tokens), *gib, percent(row.lru_rate), percent(row.optimal_rate), cell)
@@ -141,16 +107,16 @@ class _Page:
 
     def _ledger(self) -> Table:
         rows = self._shown.ledger
-        table = _grid("bucket", ">tokens", ">share", "*", header=False)
+        table = grid("bucket", ">tokens", ">share", "*", header=False)
         words = max(len(BUCKETS.get(row.bucket, row.bucket)) for row in rows)
         width = max(self._screen.width - words - 28, 8)
         for row in rows:
             style = {"served": "green", "first_seen": "dim"}.get(row.bucket, "yellow")
             table.add_row(
-                Text(BUCKETS.get(row.bucket, self._safe(row.bucket))),
+                Text(BUCKETS.get(row.bucket, self._screen.safe(row.bucket))),
                 count(row.tokens),
                 percent(row.share),
-                Text(self._bar(row.share or 0.0, width), style=style),
+                Text(self._screen.bar(row.share or 0.0, width), style=style),
             )
         return table
 
@@ -163,44 +129,21 @@ class _Page:
         if len(rows) > _MOST_REASONS:
             rest = plural(len(rows) - _MOST_REASONS, "more reason")
             lines.append(f"and {rest}: see input.skipped in report.json")
-        return self._list(lines)
+        return self._screen.bullets(lines)
 
     def _assumptions(self) -> RenderableType | None:
         notes = [f"{item.text} ({item.effect})" for item in self._shown.analysis.assumptions]
         if len(notes) > _MOST_NOTES:
             rest = len(notes) - _MOST_NOTES
             notes = [*notes[:_MOST_NOTES], f"and {rest} more: see assumptions in report.json"]
-        return self._list(notes)
+        return self._screen.bullets(notes)
 
     def _missing(self) -> RenderableType | None:
         lines = []
         for reason, names in self._shown.missing:
             advice = remedy(names)
             lines.append(f"{', '.join(names)}: {reason}" + (f" -> {advice}" if advice else ""))
-        return self._list(lines)
-
-    def _list(self, lines: Iterable[str]) -> RenderableType | None:
-        table = Table.grid(padding=(0, 1, 0, 0))
-        table.add_column(width=1)
-        table.add_column(overflow="fold")
-        for line in lines:
-            table.add_row(Text("-"), Text(clip(self._safe(line), _LONGEST_NOTE)))
-        return table if table.row_count else None
-
-
-def _grid(*columns: str, header: bool = True) -> Table:
-    """A table without lines. A column starting with ``>`` is right-aligned, ``*`` takes what room is left."""
-    table = Table(box=None, show_header=header, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-    for column in columns:
-        table.add_column(
-            Text(column.lstrip(">*")),
-            justify="right" if column.startswith(">") else "left",
-            no_wrap=True,
-            overflow="ellipsis",
-            ratio=1 if column.startswith("*") else None,
-        )
-    table.expand = any(column.startswith("*") for column in columns)
-    return table
+        return self._screen.bullets(lines)
 
 
 def _guides(rows: tuple[BranchRow, ...], unicode: bool) -> list[str]:

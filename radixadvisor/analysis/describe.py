@@ -4,11 +4,12 @@ assumptions.
 
 from __future__ import annotations
 
+from radixadvisor.analysis.measure import Measured
 from radixadvisor.analysis.options import AnalyzeOptions
 from radixadvisor.catalog import Model, find_model, model
 from radixadvisor.ingest import Log
 from radixadvisor.measure.branches import SharedBranch, heaviest
-from radixadvisor.measure.hits import Unlimited
+from radixadvisor.measure.walks import Walks
 from radixadvisor.results import Assumption, Branch, InputSummary, SkipSummary, TokenizerInfo
 from radixadvisor.tokens.pool import SegmentPool
 from radixadvisor.trace import Trace, locate
@@ -77,9 +78,9 @@ def target_model(trace: Trace, options: AnalyzeOptions, missing: dict[str, str])
     return found
 
 
-def branches_of(trace: Trace, found: Unlimited, kv_bytes: int | None) -> tuple[Branch, ...]:
+def branches_of(trace: Trace, walks: Walks, kv_bytes: int | None) -> tuple[Branch, ...]:
     """The heaviest shared branches, each with a look at its text and the place that it comes from."""
-    shared = heaviest(found.tree, BRANCHES)
+    shared = heaviest(walks.tree, walks.passes(), BRANCHES)
     holders = _holders(trace, shared)
     return tuple(
         Branch(
@@ -134,16 +135,16 @@ def reported_cached(trace: Trace) -> int | None:
     return sum(known) if known else None
 
 
-def assumptions_of(trace: Trace, log: Log) -> tuple[Assumption, ...]:
+def assumptions_of(trace: Trace, log: Log, found: Measured) -> tuple[Assumption, ...]:
     """What was taken for granted, each with its effect."""
-    found = []
+    told = []
     for pool, choice in enumerate(trace.choices):
         if choice is not None and pool in trace.pool_of:
             effect = "none" if choice.exact else "token counts and hit rates are close, not exact"
-            found += [Assumption(note, effect) for note in choice.notes]
-    found += [Assumption(note, "order of requests") for note in log.notes]
+            told += [Assumption(note, effect) for note in choice.notes]
+    told += [Assumption(note, "order of requests") for note in log.notes]
     if not trace.timed:
-        found.append(
+        told.append(
             Assumption(
                 f"Requests are taken in input order: {untimed(trace)}.",
                 "nothing that needs time is evaluated",
@@ -151,7 +152,7 @@ def assumptions_of(trace: Trace, log: Log) -> tuple[Assumption, ...]:
         )
     inferred = trace.output_sources["next request of the session"]
     if inferred:
-        found.append(
+        told.append(
             Assumption(
                 f"{inferred} outputs were read from the history of the session's next request.",
                 "hits that continue an output count as in an engine that caches outputs",
@@ -159,10 +160,18 @@ def assumptions_of(trace: Trace, log: Log) -> tuple[Assumption, ...]:
         )
     unknown = trace.output_sources["assumed length"]
     if unknown:
-        found.append(
+        told.append(
             Assumption(
-                f"{unknown} requests have no output in the log: {trace.assumed_output} tokens are assumed for each.",
+                f"{unknown} requests have no output in the log: {trace.assumed_output} tokens stand for each.",
                 "their outputs are never hit; output totals and times follow the assumed length",
             )
         )
-    return tuple(found)
+    if found.modelled_prefills:
+        told.append(
+            Assumption(
+                f"{found.modelled_prefills} requests have no time to first token: their prefill is modelled "
+                "by the default linear cost of an 8B model.",
+                "the ledger's in_flight bucket",
+            )
+        )
+    return tuple(told)

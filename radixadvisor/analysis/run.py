@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from radixadvisor.analysis.capacity import bounds_of, capacity_of
 from radixadvisor.analysis.describe import (
     assumptions_of,
     branches_of,
@@ -16,11 +17,10 @@ from radixadvisor.analysis.describe import (
     tokenizers_of,
     untimed,
 )
+from radixadvisor.analysis.measure import HEADLINE, measure
 from radixadvisor.analysis.options import AnalyzeOptions
 from radixadvisor.ingest import Log, no_usable_input, read_log
-from radixadvisor.measure.hits import reusable, reusable_partial, served, unlimited
-from radixadvisor.results import Analysis, Bounds, HitCount, HitRates, Hits, Totals
-from radixadvisor.simulate.profiles import BLOCKS, NONE, EngineProfile, engine
+from radixadvisor.results import Analysis, HitCount, HitRates, Hits, LedgerRow, Totals
 from radixadvisor.trace import Trace, build_trace
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Counts = NDArray[np.int64]
-
-HEADLINE = "sglang"
 
 
 def open_trace(paths: Sequence[str], options: AnalyzeOptions) -> tuple[Trace, Log]:
@@ -74,95 +72,47 @@ def _without_gc() -> Iterator[None]:
 
 def analyze_trace(trace: Trace, log: Log, options: AnalyzeOptions) -> Analysis:
     """Measure a trace that is already tokenized."""
-    import numpy as np
-
-    lengths = np.array([trace.lengths[index] for index in trace.order], np.int64)
-    total = int(lengths.sum())
-    found = unlimited(
-        trace.prompts(),
-        [trace.sessions[index] for index in trace.order],
-        [str(trace.pool_of[index]) for index in trace.order],
-        unit=trace.unit,
-        lengths=lengths.tolist() if trace.unit > 1 else None,
-    )
-    matched = _tokens(found.matched, lengths, trace.unit)
-    profiles = _profiles(trace, lengths)
-    missing: dict[str, str] = {}
+    found = measure(trace)
+    total = int(found.lengths.sum())
+    missing = dict(found.missing)
     target = target_model(trace, options, missing)
     kv_bytes = None if target is None else target.kv_bytes(options.kv_dtype)
-    same = _count(found.same_session, lengths, trace.unit) if trace.named_sessions else None
-    if same is None:
+    if not trace.named_sessions:
         missing["hits.within_session"] = "the log names no sessions"
     if not trace.timed:
         missing["input.span_seconds"] = untimed(trace)
+    headline = found.profiles[HEADLINE]
+    rows, left_out = capacity_of(trace, found, kv_bytes)
+    missing |= left_out
     return Analysis(
         input=input_of(trace, log),
         tokenizers=tokenizers_of(trace),
-        totals=Totals(total, sum(trace.output_lengths), total - int(matched.sum())),
+        totals=Totals(total, sum(trace.output_lengths), total - int(found.unlimited.sum())),
         hits=Hits(
-            unlimited=_hits(matched, total),
-            profiles={name: _hits(column, total) for name, column in profiles.items()},
+            unlimited=_hits(found.unlimited, total),
+            profiles={name: _hits(column, total) for name, column in found.profiles.items()},
             headline=HEADLINE,
-            rates=_rates(profiles[HEADLINE], lengths),
-            profile_rates={name: _rates(column, lengths) for name, column in profiles.items()},
-            across_sessions=_count(found.other_session, lengths, trace.unit),
-            within_session=same,
+            rates=_rates(headline, found.lengths),
+            profile_rates={name: _rates(column, found.lengths) for name, column in found.profiles.items()},
+            across_sessions=_hits(found.other_session, total),
+            within_session=_hits(found.same_session, total) if trace.named_sessions else None,
         ),
-        branches=branches_of(trace, found, kv_bytes),
-        bounds=Bounds(int(profiles[HEADLINE].sum()), None, None, None, None),
-        capacity=(),
-        ledger=(),
+        branches=branches_of(trace, found.walks, kv_bytes),
+        bounds=bounds_of(found, missing),
+        capacity=rows,
+        ledger=tuple(LedgerRow(row.name, row.tokens, row.share) for row in found.ledger.buckets),
         kv_bytes_per_token=kv_bytes,
         model=None if target is None else target.name,
-        assumptions=assumptions_of(trace, log),
+        assumptions=assumptions_of(trace, log, found),
         not_evaluated=missing,
         reported_cached_tokens=reported_cached(trace),
-        predicted_cached_tokens=int(profiles[HEADLINE].sum()),
+        predicted_cached_tokens=int(headline.sum()),
     )
-
-
-def _profiles(trace: Trace, lengths: Counts) -> dict[str, Counts]:
-    """Tokens served per request by each engine with an unlimited pool, one request after the other."""
-    import numpy as np
-
-    namespaces = [trace.namespace(index) for index in trace.order]
-    reuse = _tokens(reusable(trace.cached_sequences(), namespaces), lengths, trace.unit)
-    sglang = engine("sglang")
-    wanted: dict[str, EngineProfile] = {
-        "sglang": sglang,
-        "sglang-page16": sglang.with_page(16),
-        "sglang-page64": sglang.with_page(64),
-        "vllm": engine("vllm"),
-        "trtllm": engine("trtllm"),
-        "none": engine("none"),
-    }
-    columns = {}
-    for name, profile in wanted.items():
-        page = max(profile.page, trace.unit)
-        if profile.cache == NONE:
-            columns[name] = np.zeros(len(lengths), np.int64)
-        elif profile.cache == BLOCKS and profile.partial_reuse and trace.unit == 1:
-            partial = reusable_partial(trace.cached_sequences(), namespaces, page)
-            columns[name] = served(partial, lengths, 1)
-        else:
-            columns[name] = served(reuse, lengths, page)
-    return columns
-
-
-def _tokens(positions: Counts, lengths: Counts, unit: int) -> Counts:
-    """Positions as tokens; the last one of a prompt may be short."""
-    import numpy as np
-
-    return np.minimum(positions * unit, lengths) if unit > 1 else positions
 
 
 def _hits(tokens: Counts, total: int) -> HitCount:
     count = int(tokens.sum())
     return HitCount(count, count / total if total else 0.0)
-
-
-def _count(positions: Counts, lengths: Counts, unit: int) -> HitCount:
-    return _hits(_tokens(positions, lengths, unit), int(lengths.sum()))
 
 
 def _rates(tokens: Counts, lengths: Counts) -> HitRates:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from radixengine.cache import TOKEN_BYTES
@@ -29,22 +30,27 @@ class SharedBranch:
     parent: int
 
 
-def heaviest(tree: RadixTree, count: int) -> list[SharedBranch]:
+def heaviest(tree: RadixTree, passes: Mapping[Node, int], count: int) -> list[SharedBranch]:
     """The branches that save most: the ``count`` heaviest nodes passed by two requests or more, and their
     ancestors.
 
     A node whose only chosen child is passed by nearly the same requests, or that is a few tokens long, is one
-    stretch with that child; a fork of a few tokens is left out. Parents stand before their children, siblings
+    stretch with that child; a fork of a few tokens is left out. ``passes`` counts, for each node, the prompts
+    that pass through the whole of it. Parents stand before their children, siblings
     by tokens saved below them.
     """
-    shared = [(namespace, node, depth) for namespace, node, depth in tree.walk() if node.hits > 1]
-    ranked = sorted(shared, key=lambda entry: -_saved(entry[1]))[:count]
+
+    def saved_by(node: Node) -> int:
+        return node.tokens * (passes[node] - 1)
+
+    shared = [entry for entry in tree.walk() if passes[entry[1]] > 1]
+    ranked = sorted(shared, key=lambda entry: -saved_by(entry[1]))[:count]
     namespaces = {node: namespace for namespace, node, _ in shared}
     depths = {node: depth for _, node, depth in shared}
     chosen: dict[Node, int] = {}
     for _, leaf, _ in ranked:
         for node in tree.path(leaf):
-            chosen[node] = _saved(node)
+            chosen[node] = saved_by(node)
     children: dict[Node, list[Node]] = {}
     tops = []
     for node in sorted(chosen, key=lambda node: -depths[node]):
@@ -59,26 +65,21 @@ def heaviest(tree: RadixTree, count: int) -> list[SharedBranch]:
     while todo:
         node, key, parent_index, start = todo.pop()
         key += node.edge
-        saved = _saved(node)
-        while len(children.get(node, ())) == 1 and _one_stretch(node, children[node][0], key, start):
+        saved = saved_by(node)
+        while len(children.get(node, ())) == 1 and (
+            len(key) // TOKEN_BYTES - start < _SHORT_TOKENS
+            or passes[children[node][0]] >= _SAME_SHARE * passes[node]
+        ):
             node = children[node][0]
             key += node.edge
-            saved += _saved(node)
+            saved += saved_by(node)
         depth = len(key) // TOKEN_BYTES
         # A fork a few tokens long is no branch to show: what hangs on it hangs on what stands before it.
         if depth - start >= _SHORT_TOKENS or node not in children:
             branches.append(
-                SharedBranch(namespaces[node], key, depth, depth - start, node.hits, saved, parent_index)
+                SharedBranch(namespaces[node], key, depth, depth - start, passes[node], saved, parent_index)
             )
             parent_index, start = len(branches) - 1, depth
         below = sorted(children.get(node, ()), key=lambda node: chosen[node])
         todo += [(child, key, parent_index, start) for child in below]
     return branches
-
-
-def _saved(node: Node) -> int:
-    return node.tokens * (node.hits - 1)
-
-
-def _one_stretch(node: Node, child: Node, key: bytes, start: int) -> bool:
-    return len(key) // TOKEN_BYTES - start < _SHORT_TOKENS or child.hits >= _SAME_SHARE * node.hits

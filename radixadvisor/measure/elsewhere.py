@@ -41,7 +41,11 @@ class _Batch(NamedTuple):
 
 
 def covered_elsewhere(
-    prompts: Iterable[bytes], matched: Counts, vocabularies: Sequence[str] | None = None
+    prompts: Iterable[bytes],
+    matched: Counts,
+    vocabularies: Sequence[str] | None = None,
+    *,
+    counted_from: Counts | None = None,
 ) -> Counts:
     """Tokens behind the matched prefix that lie in a run of 32 or more seen in an earlier prompt.
 
@@ -49,6 +53,9 @@ def covered_elsewhere(
         prompts: packed int32 tokens, in order of arrival.
         matched: each prompt's longest common prefix with any earlier one of its vocabulary, in tokens.
         vocabularies: a name for each prompt; token numbers of different vocabularies mean different text.
+        counted_from: count only tokens from here on, at least ``matched`` (what an output left in the cache,
+        for
+            one, is served although no earlier prompt had it).
 
     Returns:
         a count per prompt. Repetition inside one prompt does not count: only earlier prompts do.
@@ -63,11 +70,12 @@ def covered_elsewhere(
         owners = batch.owners[found]
         first = np.zeros(len(matched), np.int64)
         first[batch.requests] = np.cumsum(batch.windows) - batch.windows
+        floor = np.zeros(1, np.int64) if counted_from is None else (counted_from - matched)[owners]
         start = found - first[owners] - np.minimum(matched, RUN - 1)[owners]
         stop = start + RUN
         same = owners[1:] == owners[:-1]
         stop[:-1][same] = np.minimum(stop[:-1], start[1:])[same]
-        np.add.at(covered, owners, np.maximum(stop - np.maximum(start, 0), 0))
+        np.add.at(covered, owners, np.maximum(stop - np.maximum(start, floor), 0))
     return covered
 
 

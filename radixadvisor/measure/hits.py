@@ -1,147 +1,95 @@
-"""How much of a log an unlimited prefix cache serves: one walk of the radix tree per request.
+"""How much of a log an unlimited prefix cache serves, told from the walks of its sequences.
 
-Everything here takes packed int32 prompts in the order of arrival, and returns counts in tokens. With an
-unlimited cache, served one request at a time, a page size P and the rule that one prompt token is always
-computed, a prompt of n tokens is served ``floor_P(min(L, n - 1))`` tokens, where L is its longest common
-prefix with anything cached earlier: flooring commutes with the maximum, so one walk at page 1 answers for
-every page size.
+All results are positions per request, in order of arrival. With an unlimited cache, served one request at a
+time, a page size P and the rule that one prompt token is always computed, a prompt of n tokens is served
+``floor_P(min(L, n - 1))`` tokens, where L is its longest common prefix with anything cached earlier: flooring
+commutes with the maximum, so one walk at page 1 answers for every page size.
+
+``groups`` splits the cache by a number per request (namespace, replica): only requests of the same group
+share.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from radixengine.cache import TOKEN_BYTES
-from radixengine.tree import RadixTree
-
-from radixadvisor.measure.paths import Paths, touched_paths
+from radixadvisor.measure.walks import Walks
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     Counts = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+    Times = NDArray[np.float64]
 
-_NOBODY, _MANY = -2, -1
+
+def prompt_matches(walks: Walks) -> Counts:
+    """Longest common prefix of each prompt with any earlier *prompt*: no outputs, no groups."""
+    known = _repeated(walks.edges[walks.in_prompt])
+    return _lengths(walks, known)
 
 
-@dataclass(frozen=True, slots=True)
-class Unlimited:
-    """Prompts alone in an unlimited cache, unit page, no length cap.
+def matches(walks: Walks, groups: Sequence[int] | None = None) -> Counts:
+    """Longest common prefix of each prompt with any earlier sequence of its group, outputs included."""
+    return _lengths(walks, _repeated(_keys(walks, groups))[walks.in_prompt])
 
-    ``matched[i]`` is request i's longest common prefix with any earlier prompt; ``same_session`` and
-    ``other_session`` are the same against the prompts of its own session, and of all others. ``unique`` is
-    the size of the tree: the sum of lengths minus the sum of ``matched``. ``paths`` are the prompts' ways
-    through the finished ``tree``. All counts are positions of the prompts as given.
+
+def session_matches(walks: Walks, sessions: Sequence[int]) -> tuple[Counts, Counts]:
+    """Longest common prefix of each prompt with earlier prompts of its own session, and of all other
+    sessions.
     """
+    import numpy as np
 
-    matched: Counts
-    same_session: Counts
-    other_session: Counts
-    unique: int
-    tree: RadixTree
-    paths: Paths
+    edges, owners = walks.edges[walks.in_prompt], walks.owners[walks.in_prompt]
+    session = np.asarray(sessions, np.int64)[owners]
+    own = _repeated(edges * (int(session.max(initial=0)) + 1) + session)
+    first = session[_first_of_each(edges)]
+    # Another session was there before if the first one was another, or if a second one has come since.
+    foreign = np.flatnonzero(session != first)
+    second = np.full(len(walks.sizes), len(walks), np.int64)
+    np.minimum.at(second, edges[foreign], owners[foreign])
+    other = np.where(session != first, True, second[edges] < owners)
+    return _lengths(walks, own), _lengths(walks, other)
 
 
-def unlimited(
-    prompts: Iterable[bytes],
-    sessions: Sequence[int],
-    vocabularies: Sequence[str] | None = None,
-    *,
-    unit: int = 1,
-    lengths: Sequence[int] | None = None,
-) -> Unlimited:
-    """Measure prompts in an unlimited cache.
+def visible_matches(
+    walks: Walks, arrivals: Times, first_tokens: Times, ends: Times, groups: Sequence[int] | None = None
+) -> Counts:
+    """As ``matches``, counting only KV that was there when the request arrived.
 
     Args:
-        prompts: packed int32 positions in order of arrival; iterated over twice.
-        sessions: a number from 0 for each prompt; equal numbers are one session.
-        vocabularies: a name for each prompt; prompts of different vocabularies never share. None: all share.
-        unit: tokens per position.
-        lengths: tokens of each prompt if the last position may be short; handed on to ``paths``.
+        arrivals: seconds, ascending.
+        first_tokens: when each request's prompt has KV.
+        ends: when its output has.
     """
     import numpy as np
 
-    tree = RadixTree()
-    matched = np.zeros(len(sessions), np.int64)
-    for index, prompt in enumerate(prompts):
-        matched[index] = tree.match_insert(prompt, vocabularies[index] if vocabularies is not None else "")
-    paths = touched_paths(prompts, tree=tree, namespaces=vocabularies, unit=unit, lengths=lengths)
-    same, other = _by_session(paths, sessions)
-    return Unlimited(matched, same, other, tree.tokens, tree, paths)
+    published = np.where(walks.in_prompt, first_tokens[walks.owners], ends[walks.owners])
+    moments, ranks = np.unique(published, return_inverse=True)
+    earliest = _best_before(_keys(walks, groups), -ranks.astype(np.int64), len(moments))
+    # A rank is visible if its moment is not after the arrival; no earlier toucher at all has no rank.
+    limit = np.searchsorted(moments, arrivals, side="right")[walks.owners]
+    known = (earliest > -len(moments)) & (-earliest < limit)
+    return _lengths(walks, known[walks.in_prompt])
 
 
-def _by_session(paths: Paths, sessions: Sequence[int]) -> tuple[Counts, Counts]:
-    """Positions of each request that its own session, and that any other session, passed before.
-
-    An edge remembers one session, and a set of them from the second on.
-    """
-    import numpy as np
-
-    same, other = np.zeros(len(sessions), np.int64), np.zeros(len(sessions), np.int64)
-    only = [_NOBODY] * len(paths.sizes)
-    many: dict[int, set[int]] = {}
-    for index, session in enumerate(sessions):
-        mine = others = None
-        for edge in paths.edges[paths.starts[index] : paths.starts[index + 1]]:
-            seen = only[edge]
-            if seen == session:
-                mine = edge
-            elif seen == _MANY:
-                others = edge
-                if session in many[edge]:
-                    mine = edge
-                else:
-                    many[edge].add(session)
-            elif seen == _NOBODY:
-                only[edge] = session
-            else:
-                others = edge
-                only[edge] = _MANY
-                many[edge] = {seen, session}
-        if mine is not None:
-            same[index] = paths.depths[mine] + paths.sizes[mine]
-        if others is not None:
-            other[index] = paths.depths[others] + paths.sizes[others]
-    return same, other
-
-
-def reusable(sequences: Iterable[bytes], namespaces: Sequence[str]) -> Counts:
-    """Longest common prefix of each sequence (prompt, then what its output leaves in the cache) with earlier
-    ones.
-
-    Args:
-        sequences: packed int32 prompt + output without its last token, which never has KV.
-        namespaces: prompts of different namespaces never share.
-    """
-    import numpy as np
-
-    tree = RadixTree()
-    matched = np.zeros(len(namespaces), np.int64)
-    for index, sequence in enumerate(sequences):
-        matched[index] = tree.match_insert(sequence, namespaces[index])
-    return matched
-
-
-def reusable_partial(sequences: Iterable[bytes], namespaces: Sequence[str], page: int) -> Counts:
-    """As ``reusable`` for a cache that stores whole pages but may reuse part of one (TensorRT-LLM's partial
+def partial_matches(walks: Walks, page: int, groups: Sequence[int] | None = None) -> Counts:
+    """As ``matches`` for a cache that stores whole pages but may reuse part of one (TensorRT-LLM's partial
     reuse).
 
-    A prompt can match beyond the last whole page of an earlier one, but never more than what that one stored.
+    A prompt can match into a page, but no further than what one earlier sequence stored.
     """
     import numpy as np
 
-    tree = RadixTree()
-    unit = page * TOKEN_BYTES
-    matched = np.zeros(len(namespaces), np.int64)
-    for index, sequence in enumerate(sequences):
-        tree_limit = len(sequence) // unit * unit
-        found, _ = tree.peek(sequence, namespace=namespaces[index])
-        matched[index] = found
-        tree.match_insert(sequence[:tree_limit], namespaces[index])
-    return matched
+    stored = (walks.stored // page * page)[walks.owners]
+    farthest = _best_before(_keys(walks, groups), stored, int(walks.stored.max(initial=0)) + 1)
+    ends = (walks.depths + walks.sizes)[walks.edges]
+    reach = np.minimum(ends, np.maximum(farthest, 0))[walks.in_prompt]
+    found = np.zeros(len(walks), np.int64)
+    np.maximum.at(found, walks.owners[walks.in_prompt], reach)
+    return found
 
 
 def served(matched: Counts, lengths: Counts, page: int) -> Counts:
@@ -149,4 +97,63 @@ def served(matched: Counts, lengths: Counts, page: int) -> Counts:
     import numpy as np
 
     found: Counts = np.maximum(np.minimum(matched, lengths - 1), 0) // page * page
+    return found
+
+
+def _keys(walks: Walks, groups: Sequence[int] | None) -> Counts:
+    """One number for each touch: equal ones touch the same edge in the same group."""
+    import numpy as np
+
+    if groups is None:
+        return walks.edges
+    group = np.asarray(groups, np.int64)
+    keys: Counts = walks.edges * (int(group.max(initial=0)) + 1) + group[walks.owners]
+    return keys
+
+
+def _lengths(walks: Walks, known: Flags) -> Counts:
+    """Positions of the known edges of each prompt; they are its first ones, since touching one touches all
+    above.
+    """
+    import numpy as np
+
+    edges, owners = walks.edges[walks.in_prompt], walks.owners[walks.in_prompt]
+    sums: Any = np.bincount(owners, weights=walks.sizes[edges] * known, minlength=len(walks))
+    return np.asarray(sums, np.int64)
+
+
+def _first_of_each(keys: Counts) -> Counts:
+    """For each key the index of its first occurrence."""
+    import numpy as np
+
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    found: Counts = first[inverse]
+    return found
+
+
+def _repeated(keys: Counts) -> Flags:
+    """Whether a key occurred before; a sequence touches an edge once, so that was an earlier sequence."""
+    import numpy as np
+
+    flags: Flags = _first_of_each(keys) < np.arange(len(keys))
+    return flags
+
+
+def _best_before(keys: Counts, values: Counts, span: int) -> Counts:
+    """For each touch the largest value that an earlier touch of the same key has, ``-span`` if there is none.
+
+    Values lie between ``-span`` (excluded) and ``span``. Ordered by key, a running maximum over values raised
+    by more than the span from key to key is a running maximum within each key.
+    """
+    import numpy as np
+
+    order = np.argsort(keys, kind="stable")
+    begins = np.ones(len(keys), np.bool_)
+    begins[1:] = keys[order][1:] != keys[order][:-1]
+    offsets = np.cumsum(begins) * (2 * span + 1)
+    running = np.maximum.accumulate(values[order] + offsets)
+    before = np.full(len(keys), -span, np.int64)
+    before[1:] = np.where(begins[1:], -span, running[:-1] - offsets[1:])
+    found = np.empty_like(before)
+    found[order] = before
     return found

@@ -45,6 +45,9 @@ class LinearCost:
         """Seconds of all the batch's passes."""
         return Outcome(self._pass(batch) * batch.steps)
 
+    def seconds(self, prefill: int, decoding: int) -> float:
+        """One pass over so many new prompt tokens and decoding sequences."""
+        return self.step + self.prefill * prefill + self.decode * decoding
+
     def _pass(self, batch: Batch) -> float:
-        tokens = sum(chunk.tokens for chunk in batch.prefill)
-        return self.step + self.prefill * tokens + self.decode * len(batch.decode)
+        return self.seconds(sum(chunk.tokens for chunk in batch.prefill), len(batch.decode))

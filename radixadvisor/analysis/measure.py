@@ -1,0 +1,185 @@
+"""Every measurement of one trace against unlimited caches, and the ledger that follows from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from radixadvisor.measure.elsewhere import covered_elsewhere
+from radixadvisor.measure.hits import (
+    matches,
+    partial_matches,
+    prompt_matches,
+    served,
+    session_matches,
+    visible_matches,
+)
+from radixadvisor.measure.ledger import Ledger, compose
+from radixadvisor.measure.walks import Walks, walk
+from radixadvisor.simulate.cost import LinearCost
+from radixadvisor.simulate.profiles import BLOCKS, NONE, EngineProfile, engine
+from radixadvisor.trace import Trace
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Counts = NDArray[np.int64]
+
+PROFILES = ("sglang", "sglang-page16", "sglang-page64", "vllm", "trtllm", "none")
+HEADLINE = "sglang"
+_TOKEN_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Tokens per request in order of arrival.
+
+    ``unlimited``: prompts alone; ``same_session`` and ``other_session`` the same by who came before;
+    ``profiles``: served by each engine with an unlimited pool, one request after the other; ``missing``: why
+    a bucket of the ledger was not evaluated.
+    """
+
+    walks: Walks
+    lengths: Counts
+    unlimited: Counts
+    same_session: Counts
+    other_session: Counts
+    profiles: dict[str, Counts]
+    ledger: Ledger
+    missing: dict[str, str]
+    modelled_prefills: int
+
+
+def measure(trace: Trace) -> Measured:
+    """Measure a trace."""
+    import numpy as np
+
+    unit = trace.unit
+    lengths = np.array([trace.lengths[index] for index in trace.order], np.int64)
+    vocabularies = [str(trace.pool_of[index]) for index in trace.order]
+    cached = [trace.outputs[index][:-_TOKEN_BYTES] for index in trace.order]
+    walks = walk(trace.prompts(), cached, vocabularies)
+    namespaces = _numbers([trace.namespace(index) for index in trace.order])
+    sessions = [trace.sessions[index] for index in trace.order]
+
+    def tokens(positions: Counts) -> Counts:
+        return np.minimum(positions * unit, lengths)
+
+    unlimited = tokens(prompt_matches(walks))
+    same, other = session_matches(walks, sessions)
+    reuse = tokens(matches(walks, namespaces))
+    partial = tokens(partial_matches(walks, max(engine("trtllm").page // unit, 1), namespaces))
+    profiles = {name: _served(_profile(name), reuse, partial, lengths, unit) for name in PROFILES}
+    ledger, missing, modelled = _ledger(trace, walks, lengths, namespaces, reuse, unlimited, vocabularies)
+    return Measured(
+        walks, lengths, unlimited, tokens(same), tokens(other), profiles, ledger, missing, modelled
+    )
+
+
+def _profile(name: str) -> EngineProfile:
+    base, _, page = name.partition("-page")
+    return engine(base).with_page(int(page) if page else None)
+
+
+def _served(profile: EngineProfile, reuse: Counts, partial: Counts, lengths: Counts, unit: int) -> Counts:
+    import numpy as np
+
+    if profile.cache == NONE:
+        return np.zeros(len(lengths), np.int64)
+    page = -(-profile.page // unit) * unit
+    if profile.cache == BLOCKS and profile.partial_reuse:
+        return served(partial, lengths, unit)
+    return served(reuse, lengths, page)
+
+
+def _numbers(names: list[str]) -> list[int]:
+    numbers: dict[str, int] = {}
+    return [numbers.setdefault(name, len(numbers)) for name in names]
+
+
+def _ledger(
+    trace: Trace,
+    walks: Walks,
+    lengths: Counts,
+    namespaces: list[int],
+    reuse: Counts,
+    unlimited: Counts,
+    vocabularies: list[str],
+) -> tuple[Ledger, dict[str, str], int]:
+    """The ledger of the headline profile: each step lifts one restriction more, in the ledger's order."""
+    import numpy as np
+
+    unit = trace.unit
+    page = -(-engine(HEADLINE).page // unit) * unit
+    missing = {
+        "ledger.capacity": "no pool size is given: the pool counts as unlimited",
+        "ledger.order": "this version measures; it does not prescribe yet",
+    }
+    steps: dict[str, Counts | None] = {"served": served(reuse, lengths, page), "ttl": None}
+    times = _times(trace, lengths, reuse)
+    replicas = [trace.requests[index].replica for index in trace.order]
+    split = namespaces
+    if all(replica is not None for replica in replicas) and len(set(replicas)) > 1:
+        split = _numbers([f"{space}|{replica}" for space, replica in zip(namespaces, replicas, strict=True)])
+    else:
+        missing["ledger.replicas"] = "the log does not name the replica of each request"
+
+    def kept(positions: Counts) -> Counts:
+        return served(np.minimum(positions * unit, lengths), lengths, page)
+
+    if times is None:
+        for bucket in ("ttl", "in_flight"):
+            missing[f"ledger.{bucket}"] = "some requests have no timestamp"
+        steps["served"] = kept(matches(walks, split))
+    else:
+        arrivals, first_tokens, ends, _ = times
+        steps["served"] = kept(visible_matches(walks, arrivals, first_tokens, ends, split))
+        steps["ttl"] = steps["served"]
+        if split is not namespaces:
+            steps["replicas"] = kept(visible_matches(walks, arrivals, first_tokens, ends, namespaces))
+        steps["in_flight"] = kept(matches(walks, namespaces))
+    if times is None and split is not namespaces:
+        steps["replicas"] = kept(matches(walks, namespaces))
+    steps["rounding"] = reuse
+    alone = np.minimum(matches(walks) * unit, lengths)
+    steps["isolation"] = alone
+    if unit == 1:
+        covered = covered_elsewhere(trace.prompts(), unlimited, vocabularies, counted_from=alone)
+        steps["elsewhere"] = alone + covered
+    else:
+        missing["ledger.elsewhere"] = "a hash trace shows no text beside the prefix"
+    return compose(lengths, steps), missing, 0 if times is None else times[3]
+
+
+def _times(
+    trace: Trace, lengths: Counts, reuse: Counts
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], int] | None:
+    """Arrival, first token and end of each request, and how many first tokens were modelled.
+
+    A time that the log does not have follows from the default linear cost: prefill of what is not reused, one
+    step per output token.
+    """
+    import numpy as np
+
+    arrivals = trace.arrivals()
+    if arrivals is None:
+        return None
+    cost = LinearCost()
+    first_tokens, ends = [], []
+    modelled = 0
+    for position, index in enumerate(trace.order):
+        request = trace.requests[index]
+        start = arrivals[position]
+        computed = int(lengths[position] - reuse[position])
+        wait = request.ttft
+        if wait is None:
+            modelled += 1
+            wait = cost.seconds(computed, 0)
+            if request.latency is not None:
+                wait = min(wait, request.latency)
+        steps = trace.output_lengths[index]
+        end = start + (wait + steps * cost.seconds(0, 1) if request.latency is None else request.latency)
+        first_tokens.append(start + wait)
+        ends.append(max(end, start + wait))
+    return np.array(arrivals), np.array(first_tokens), np.array(ends), modelled

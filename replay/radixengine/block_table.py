@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from struct import iter_unpack
+
 from xxhash import xxh3_128_digest
 
 from radixengine.cache import TOKEN_BYTES
@@ -36,8 +38,9 @@ class BlockTable:
         """Extend the keys to the first ``blocks`` blocks of packed int32 ``tokens``."""
         keys, step = self.keys, self.step
         parent = self.parent(len(keys))
-        for start in range(len(keys) * step, blocks * step, step):
-            parent = xxh3_128_digest(parent + tokens[start : start + step])
+        whole = memoryview(tokens)[len(keys) * step : blocks * step]
+        for (content,) in iter_unpack(f"{step}s", whole):
+            parent = xxh3_128_digest(parent + content)
             keys.append(parent)
 
     def content(self, tokens: bytes, index: int) -> bytes:

@@ -158,12 +158,8 @@ class BlockCache:
 
     def _lookup(self, seq: Sequence, table: BlockTable) -> tuple[list[int], int]:
         """The blocks that hit, and the tokens that a sibling block could give behind them."""
-        first, hits = self._first, []
-        for key in table.keys[: max(seq.prompt_len - 1, 0) // self.page_size]:
-            block = first.get(key)
-            if block is None:
-                break
-            hits.append(block)
+        keys = table.keys[: max(seq.prompt_len - 1, 0) // self.page_size]
+        hits: list[int] = list(iter(map(self._first.get, keys).__next__, None))
         if self._partial is None:
             return hits, 0
         rest = table.content(seq.prompt[:-TOKEN_BYTES], len(hits))
@@ -204,8 +200,8 @@ class BlockCache:
         start, full = table.registered, table.tokens // self.page_size
         if full > len(table.keys):
             table.chain(tokens, full)
-        for index in range(start, full):
-            self._enter(table.blocks[index], table.keys[index])
+        for block, key in zip(table.blocks[start:full], table.keys[start:full], strict=True):
+            self._enter(block, key)
         table.registered = max(start, full)
         if self._partial is not None:
             for index in range(start, full):
@@ -228,15 +224,18 @@ class BlockCache:
         key = table.partial_key(content)
         self._enter(table.blocks[last], key)
         partial.add(table.parent(last), key, content)
+        table.registered += 1
 
     def _release(self, seq: Sequence, table: BlockTable) -> None:
         """Drop one reference per block, tail first."""
-        refs, keys = self._refs, self._keys
-        keyed: list[int] = []
-        unkeyed: list[int] = []
-        for block in reversed(table.blocks):
-            refs[block] -= 1
-            if not refs[block]:
-                (keyed if keys[block] else unkeyed).append(block)
-        self._free.release(keyed, unkeyed)
+        refs, unshared = self._refs, []
+        for block in table.blocks:
+            count = refs[block] - 1
+            refs[block] = count
+            if not count:
+                unshared.append(block)
+        # Blocks without a key stand behind all others and are never shared.
+        unkeyed = len(table.blocks) - table.registered
+        split = len(unshared) - unkeyed
+        self._free.release(unshared[:split][::-1], unshared[split:][::-1])
         seq.state = None

@@ -68,7 +68,7 @@ class FreeQueue:
         """Blocks of one request, each list tail first: keyed ones go to the back, the others to the front."""
         self._keyed.extend(keyed)
         self._unkeyed.extend(reversed(unkeyed))
-        if self._dead > COMPACT_FLOOR and self._dead * 2 > len(self._keyed):
+        if self._dead > COMPACT_FLOOR and self._dead * 4 > len(self._keyed) * 3:
             self._keyed = deque(self._live())
             self._stale = [0] * self.used
             self._dead = 0

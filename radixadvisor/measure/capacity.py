@@ -81,9 +81,7 @@ class CapacityCurves:
 
 @dataclass(frozen=True, slots=True)
 class CapacityPoint:
-    """One cache size. ``gib`` is None unless the bytes of KV per token are known, the optimum unless asked
-    for.
-    """
+    """One cache size. ``gib`` is None without the bytes of KV per token, the optimum unless asked for."""
 
     tokens: int
     gib: float | None

@@ -29,8 +29,10 @@ _MULTIPLIERS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
 
 
 class _Batch(NamedTuple):
-    """Windows of some consecutive requests, in order: their hashes, their requests, and where each one begins
-    behind its request's matched prefix (up to 31 tokens before its end).
+    """The windows of some consecutive requests, in order.
+
+    ``owners``: the request of each window; ``requests`` and ``windows``: the requests, and how many each has;
+    ``seen``: whether an earlier request has the window.
     """
 
     hashes: Hashes
@@ -53,9 +55,8 @@ def covered_elsewhere(
         prompts: packed int32 tokens, in order of arrival.
         matched: each prompt's longest common prefix with any earlier one of its vocabulary, in tokens.
         vocabularies: a name for each prompt; token numbers of different vocabularies mean different text.
-        counted_from: count only tokens from here on, at least ``matched`` (what an output left in the cache,
-        for
-            one, is served although no earlier prompt had it).
+        counted_from: count only tokens from here on, at least ``matched`` (what an output left in the
+            cache, for one, is served although no earlier prompt had it).
 
     Returns:
         a count per prompt. Repetition inside one prompt does not count: only earlier prompts do.

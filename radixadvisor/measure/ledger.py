@@ -45,18 +45,15 @@ def compose(prompts: Counts, steps: Mapping[str, Counts | None], order_gain: Cou
 
     Args:
         prompts: prompt tokens per request, int64.
-        steps: tokens served per request once the restriction of that name, and all before it, are lifted. A
-            step
-            that is missing or None was not evaluated: what it would explain falls to the next evaluated one.
-            ``served`` is needed; ``order`` is given by ``order_gain`` instead.
+        steps: tokens served per request once the restriction of that name, and all before it, are lifted.
+            A step that is missing or None was not evaluated: what it would explain falls to the next
+            evaluated one. ``served`` is needed; ``order`` is given by ``order_gain`` instead.
         order_gain: computed tokens before minus after the prescriptions. Counts where positive, up to what
-            remains
-            of the prompt.
+            remains of the prompt.
 
     Raises:
-        ValueError: an unknown step, arrays of different lengths, a request served less than nothing or more
-        than
-            its prompt, or no prompt tokens at all.
+        ValueError: an unknown step, arrays of different lengths, a request served less than nothing or
+            more than its prompt, or no prompt tokens at all.
     """
     import numpy as np
 

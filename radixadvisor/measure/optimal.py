@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 
 def optimal_hits(paths: Paths, capacity: int, steady_start: int = 0) -> tuple[int, int]:
-    """Prompt tokens served under the optimal policy with ``capacity`` tokens (whole positions of
-    ``paths.unit``).
+    """Prompt tokens served under the optimal policy by ``capacity`` tokens, in whole positions.
 
     A request is held whole while it runs; one that is larger than the cache is served what is there and
     leaves the cache as it was.

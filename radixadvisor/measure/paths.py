@@ -67,9 +67,8 @@ def touched_paths(
 
     Args:
         prompts: packed int32 positions (tokens, or the block numbers of a hash trace), in order of arrival.
-        tree: an unlimited tree of page 1 that holds exactly these prompts under these namespaces; built if
-            None,
-            which iterates over ``prompts`` twice.
+        tree: an unlimited tree of page 1 that holds exactly these prompts under these namespaces. None
+            builds one, and keeps the prompts while it does.
         namespaces: a name for each prompt; prompts of different namespaces never share. None: all share.
         unit: tokens per position.
         lengths: tokens of each prompt, if the last position may be short. None: all positions are whole.

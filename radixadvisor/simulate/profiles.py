@@ -39,6 +39,11 @@ class EngineProfile:
     partial_reuse: bool = False
     radix: dict[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """Raises ValueError if the scheduler would match blocks that it allocates only later in the step."""
+        if self.cache == BLOCKS and not self.scheduler.visible_at_schedule:
+            raise ValueError(f"{self.name}: a block cache shows its blocks when they are allocated")
+
     def build(self, capacity: int) -> PrefixCache:
         """An empty cache that can hold ``capacity`` tokens, in whole pages."""
         if self.cache == NONE:

@@ -48,15 +48,14 @@ class Decoding:
         """Take every running request's slots for its next passes, and say how many passes each got.
 
         Slots are taken request by request, which leaves the cache as if they were taken pass by pass: both
-        evict the same shortest run of victims, once the last pass's checks are made in their own order.
+        evict the same shortest run of victims. With pages, a pass checks for room even where it opens none;
+        so the last pass's checks are made in their own order if there is something to evict.
         """
-        running, decode = self._state.running, self._cache.decode
-        counts = [0] * len(running)
-        for part in (passes - 1, 1):
-            if part:
-                pairs = zip(running, counts, strict=True)
-                counts = [count + decode(task.seq, part) for task, count in pairs]
-        return list(zip(running, counts, strict=True))
+        running, decode, page = self._state.running, self._cache.decode, self._cache.page_size
+        if passes > 1 and page > 1 and self._cache.occupancy().free < self._need(passes) + page:
+            early = [decode(task.seq, passes - 1) for task in running]
+            return [(task, count + decode(task.seq, 1)) for task, count in zip(running, early, strict=True)]
+        return [(task, decode(task.seq, passes)) for task in running]
 
     def make_room(self) -> list[int]:
         """Retract requests until all that stay can take one more decode pass; the rids of those gone."""

@@ -235,6 +235,8 @@ def play(seed: int, single: bool) -> tuple[list[tuple[object, ...]], object, int
     jobs = random_jobs(rng, rng.randint(1, 40), spread=rng.choice([0, 8, 60]))
     config = random_config(rng)
     cache = random_cache(rng, rng.choice([80, 150, 400, 4000]))
+    if isinstance(cache, BlockCache):
+        config = replace(config, visible_at_schedule=True)
     in_flight = rng.choice([None, None, 1, 5])
     steps = 0
 

@@ -16,6 +16,7 @@ from radixadvisor.trace import Trace, locate
 
 BRANCHES = 12
 _EXCERPT_TOKENS = 48
+_SHORT_TOKENS = 16
 _TOKEN_BYTES = 4
 _MIB = 1 << 20
 
@@ -80,7 +81,7 @@ def target_model(trace: Trace, options: AnalyzeOptions, missing: dict[str, str])
 
 def branches_of(trace: Trace, walks: Walks, kv_bytes: int | None) -> tuple[Branch, ...]:
     """The heaviest shared branches, each with a look at its text and the place that it comes from."""
-    shared = heaviest(walks.tree, walks.passes(), BRANCHES)
+    shared = heaviest(walks.tree, walks.passes(), BRANCHES, max(_SHORT_TOKENS // trace.unit, 1))
     holders = _holders(trace, shared)
     return tuple(
         Branch(
@@ -162,7 +163,7 @@ def assumptions_of(trace: Trace, log: Log, found: Measured) -> tuple[Assumption,
     if unknown:
         told.append(
             Assumption(
-                f"{unknown} requests have no output in the log: {trace.assumed_output} tokens stand for each.",
+                f"{unknown} requests have no logged output: {trace.assumed_output} tokens each are assumed.",
                 "their outputs are never hit; output totals and times follow the assumed length",
             )
         )

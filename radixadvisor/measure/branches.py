@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from radixengine.cache import TOKEN_BYTES
 from radixengine.tree import Node, RadixTree
 
-_SHORT_TOKENS = 16
 _SAME_SHARE = 0.9
 
 
@@ -30,14 +29,14 @@ class SharedBranch:
     parent: int
 
 
-def heaviest(tree: RadixTree, passes: Mapping[Node, int], count: int) -> list[SharedBranch]:
+def heaviest(tree: RadixTree, passes: Mapping[Node, int], count: int, short: int = 16) -> list[SharedBranch]:
     """The branches that save most: the ``count`` heaviest nodes passed by two requests or more, and their
     ancestors.
 
-    A node whose only chosen child is passed by nearly the same requests, or that is a few tokens long, is one
-    stretch with that child; a fork of a few tokens is left out. ``passes`` counts, for each node, the prompts
-    that pass through the whole of it. Parents stand before their children, siblings
-    by tokens saved below them.
+    A node whose only chosen child is passed by nearly the same requests, or that is shorter than ``short``
+    positions, is one stretch with that child; a shorter fork is left out. ``passes`` counts, for each node,
+    the prompts that pass through the whole of it. Parents stand before their children, siblings by tokens
+    saved below them.
     """
 
     def saved_by(node: Node) -> int:
@@ -67,15 +66,14 @@ def heaviest(tree: RadixTree, passes: Mapping[Node, int], count: int) -> list[Sh
         key += node.edge
         saved = saved_by(node)
         while len(children.get(node, ())) == 1 and (
-            len(key) // TOKEN_BYTES - start < _SHORT_TOKENS
-            or passes[children[node][0]] >= _SAME_SHARE * passes[node]
+            len(key) // TOKEN_BYTES - start < short or passes[children[node][0]] >= _SAME_SHARE * passes[node]
         ):
             node = children[node][0]
             key += node.edge
             saved += saved_by(node)
         depth = len(key) // TOKEN_BYTES
-        # A fork a few tokens long is no branch to show: what hangs on it hangs on what stands before it.
-        if depth - start >= _SHORT_TOKENS or node not in children:
+        # So short a fork is no branch to show: what hangs on it hangs on what stands before it.
+        if depth - start >= short or node not in children:
             branches.append(
                 SharedBranch(namespaces[node], key, depth, depth - start, passes[node], saved, parent_index)
             )

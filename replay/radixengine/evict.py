@@ -51,6 +51,10 @@ class LeafHeap:
         self._count = 0
         self._limit = 1024
 
+    def __len__(self) -> int:
+        """Entries, overtaken ones included."""
+        return len(self._heap)
+
     def push(self, node: Node) -> None:
         """Enter a candidate with its present rank."""
         self._count += 1

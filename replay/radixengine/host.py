@@ -62,6 +62,8 @@ class HostTier:
 
     def make_room(self, tokens: int) -> bool:
         """Evict host-only leaves until ``tokens`` are free; whether they are."""
+        if tokens > self.capacity:
+            return False
         while self.capacity - self.used < tokens:
             victim = self._heap.pop()
             if victim is None:

@@ -28,11 +28,12 @@ class RadixCache:
         self.tree = RadixTree(
             profile.page_size, refresh_tail=profile.refresh_tail, inherit_creation=profile.inherit_creation
         )
-        self._ledger = Ledger(capacity, profile.page_size, table)
-        self._pool = self._ledger.pool
+        self.table = table
+        self.ledger = Ledger(capacity, profile.page_size, table)
+        self._pool = self.ledger.pool
         self.capacity = self._pool.total
         self.host = build_tiers(self.tree, self.capacity, profile)
-        self._evictor = Evictor(self.tree, self._ledger, profile, self.host)
+        self._evictor = Evictor(self.tree, self.ledger, profile, self.host)
 
     @property
     def evicted(self) -> int:
@@ -42,7 +43,7 @@ class RadixCache:
     def occupancy(self) -> Occupancy:
         """Where the device's tokens are."""
         tree = self.tree
-        return Occupancy(self._pool.free, tree.evictable, tree.protected, self._ledger.held, self.capacity)
+        return Occupancy(self._pool.free, tree.evictable, tree.protected, self.ledger.held, self.capacity)
 
     def peek(self, seq: Sequence) -> Match:
         """What ``match`` would find, without side effects."""
@@ -94,7 +95,7 @@ class RadixCache:
             return 0
         above = len(self.tree.path(holding.node))
         for node in self.tree.path(holding.locked)[above:]:
-            self.tree.restore(node, self._ledger.take_for_node(node))
+            self.tree.restore(node, self.ledger.take_for_node(node))
         holding.node = holding.locked
         holding.host = 0
         holding.cached += tokens
@@ -112,9 +113,9 @@ class RadixCache:
         page = self.page_size
         self.make_room(tokens + (page if page > 1 else 0))
         pages = -(-(tokens - holding.room) // page)
-        if pages * page > self._pool.free or not self._ledger.admit(holding):
+        if pages * page > self._pool.free or not self.ledger.admit(holding):
             return False
-        self._ledger.take(holding, pages * page)
+        self.ledger.take(holding, pages * page)
         holding.taken += tokens
         return True
 
@@ -143,7 +144,7 @@ class RadixCache:
                 if not pages:
                     break
                 room = pages * page
-                self._ledger.take(holding, room)
+                self.ledger.take(holding, room)
                 if min(room, left) > room - page + 1:
                     # Later steps stay inside the last page opened; they want a free page as well.
                     self.make_room(page)
@@ -165,14 +166,14 @@ class RadixCache:
         if stop > seq.prompt_len:
             tail += seq.output[: (stop - seq.prompt_len) * TOKEN_BYTES]
         self._insert(seq, holding, tail, base, stop)
-        self._ledger.give_rest(holding)
+        self.ledger.give_rest(holding)
         self._forget(seq, holding)
         self.tree.settle(holding.node)
 
     def retract(self, seq: Sequence) -> None:
         """Free what is not in the tree and unlock the rest."""
         holding = _holding(seq)
-        self._ledger.give_rest(holding)
+        self.ledger.give_rest(holding)
         self._forget(seq, holding)
         seq.computed = 0
 
@@ -184,13 +185,13 @@ class RadixCache:
         self.tree.lock(found.node)
         holding = Holding(found.node, found.node, found.tokens, 0, found.tokens)
         seq.state = holding
-        if not self.make_room(stop - found.tokens) or not self._ledger.admit(holding):
+        if not self.make_room(stop - found.tokens) or not self.ledger.admit(holding):
             self._forget(seq, holding)
             return False
-        self._ledger.take(holding, stop - found.tokens)
+        self.ledger.take(holding, stop - found.tokens)
         holding.taken = stop
         self.publish(seq)
-        self._ledger.leave(holding)
+        self.ledger.leave(holding)
         return True
 
     def audit(self, running: list[Sequence] | None = None) -> None:
@@ -205,7 +206,7 @@ class RadixCache:
             if backed != self.host.used or backed > self.host.capacity:
                 raise PoolError(f"{backed} tokens on the host, {self.host.used} counted")
         if running is not None:
-            self._ledger.audit(nodes, [_holding(seq) for seq in running])
+            self.ledger.audit(nodes, [_holding(seq) for seq in running])
 
     def _limit(self, seq: Sequence) -> int:
         return max(seq.prompt_len - self.profile.recompute_last, 0)
@@ -219,10 +220,10 @@ class RadixCache:
             stop - base,
             first=not holding.counted,
             priority=seq.priority,
-            slots=self._ledger.rows(holding, base, stop),
+            slots=self.ledger.rows(holding, base, stop),
         )
         holding.counted = True
-        self._ledger.hand_over(holding, node, stop, stored)
+        self.ledger.hand_over(holding, node, stop, stored)
         if self.host is not None:
             self.host.backup_path(node)
 
@@ -235,7 +236,7 @@ class RadixCache:
 
     def _forget(self, seq: Sequence, holding: Holding) -> None:
         self.tree.unlock(holding.locked)
-        self._ledger.leave(holding)
+        self.ledger.leave(holding)
         seq.state = None
 
 

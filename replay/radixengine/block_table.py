@@ -12,7 +12,7 @@ from radixengine.cache import TOKEN_BYTES
 class BlockTable:
     """The blocks of one sequence.
 
-    A key is a 128-bit hash of the parent block's key and the block's tokens; the first parent is the namespace.
+    A key is a 128-bit hash of the parent block's key and the tokens; the first parent is the namespace.
     ``hits``: found blocks that await the fit test; ``evicted``: the cache's count when they were looked up.
     Of the ``tokens`` that have slots, the first ``registered`` blocks are known to the cache by their keys.
     """

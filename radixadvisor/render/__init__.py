@@ -1,1 +1,1 @@
-"""Chat templates: from a Request to the exact text that an engine sees, and where its characters came from."""
+"""Chat templates: from a Request to the exact text an engine sees, and where its characters came from."""

@@ -24,7 +24,7 @@ _GENERATION = Group((_GENERATE,), -1, 0)
 
 
 class GenericChatML:
-    """Tools, if any, in a first turn of their own; then every message as a turn under its own role, known or not."""
+    """Tools, if any, in a first turn of their own; then every message as a turn under its role."""
 
     name = "chatml"
     exact = False

@@ -22,7 +22,7 @@ from radixadvisor.render.text import (
     tool_set_of,
 )
 
-__all__ = ["Llama31", "Llama32"]
+__all__ = ["Llama31", "Llama32", "Llama33"]
 
 FIXED_DATE = "26 Jul 2024"
 
@@ -142,6 +142,16 @@ def _tool_list(tools: ToolSet) -> list[Piece]:
     for number in range(len(tools.tools)):
         pieces += [tool_piece(tools, number, indent=4), literal("\n\n")]
     return pieces
+
+
+class Llama33(Llama31):
+    """Llama 3.3, whose template is taken to be that of 3.1."""
+
+    exact = False
+    notes: tuple[str, ...] = ("Llama 3.3's template is taken to be Llama 3.1's; no reference confirms it.",)
+
+    def __init__(self) -> None:
+        super().__init__("llama3.3")
 
 
 class Llama32(Llama31):

@@ -7,16 +7,16 @@ from collections.abc import Callable
 
 from radixadvisor.errors import UnknownName
 from radixadvisor.records import Message, Request, Source, Tool, ToolCall, ToolSet
-from radixadvisor.render.base import RenderError, Renderer
+from radixadvisor.render.base import Renderer, RenderError
 from radixadvisor.render.chatml import AnthropicOrder, GenericChatML
 from radixadvisor.render.deepseek import DeepSeekR1, DeepSeekTools, DeepSeekV3, DeepSeekV31
 from radixadvisor.render.harmony import Harmony
-from radixadvisor.render.llama3 import Llama31, Llama32
+from radixadvisor.render.llama3 import Llama31, Llama32, Llama33
 from radixadvisor.render.mistral import MistralV3, MistralV7
 from radixadvisor.render.qwen3 import Qwen3
 from radixadvisor.render.qwen25 import Qwen25
 
-__all__ = ["fingerprint", "render_text", "renderer", "template_names"]
+__all__ = ["render_text", "renderer", "template_hash", "template_names"]
 
 _FAMILIES: dict[str, Callable[[], Renderer]] = {
     "anthropic": AnthropicOrder,
@@ -28,7 +28,7 @@ _FAMILIES: dict[str, Callable[[], Renderer]] = {
     "gpt-oss": Harmony,
     "llama3.1": Llama31,
     "llama3.2": Llama32,
-    "llama3.3": lambda: Llama31("llama3.3"),
+    "llama3.3": Llama33,
     "mistral-v3": MistralV3,
     "mistral-v7": MistralV7,
     "qwen2.5": Qwen25,
@@ -75,7 +75,13 @@ _PROBE = (
 _PROBE_TOOLS = ToolSet((Tool("look_up", '{"type": "function", "function": {"name": "look_up"}}'),))
 
 
-def fingerprint(template: Renderer) -> str:
+def template_hash(template: Renderer) -> str:
+    """What identifies a template in reports: 16 hex digits, of its source where it has one."""
+    own = getattr(template, "template_hash", None)
+    return own if isinstance(own, str) else _fingerprint(template)
+
+
+def _fingerprint(template: Renderer) -> str:
     """16 hex digits that change whenever a built-in template prints another text for fixed conversations."""
     digest = hashlib.sha256()
     for first in (0, 1):

@@ -26,10 +26,10 @@ class Tokenizer(Protocol):
     """A vocabulary with its pre-tokenizer.
 
     ``special`` maps each added-token string to its id and ``added`` finds them in a text (one capturing
-    group), the longest first. ``whole_prompt`` is True where the encoding of a
-    segment may depend on what stands before or after it; then a prompt must be encoded in one call.
-    ``safe_split`` matches a newline behind which the pre-tokenizer always has a border, whatever surrounds it:
-    the parts of a text cut at the ends of matches encode to the same tokens as the text.
+    group), the longest first. ``whole_prompt`` is True where the encoding of a segment may depend on what
+    stands before or after it; then a prompt must be encoded in one call. ``safe_split`` matches a newline
+    behind which the pre-tokenizer always has a border, whatever surrounds it: the parts of a text cut at the
+    ends of matches encode to the same tokens as the text.
     """
 
     @property

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from radixadvisor.catalog import Family, family_of
 from radixadvisor.errors import UnknownName
 from radixadvisor.render.base import Renderer
-from radixadvisor.render.registry import fingerprint, renderer
+from radixadvisor.render.registry import renderer, template_hash, template_names
 from radixadvisor.tokens.base import Tokenizer, added_pattern, encode_prompt_text, pack, unpack, verify
 from radixadvisor.tokens.vocabularies import VOCABULARIES, built_in, vocabulary_names
 
@@ -56,10 +57,37 @@ class TokenizerChoice:
     notes: tuple[str, ...]
 
 
-def _family_named(name: str) -> Family | None:
-    """The family that a user means by ``--tokenizer NAME``: a vocabulary's name or any known model's."""
-    family = family_of(name)
-    return family if family.known else None
+def _directory(name: str, also: tuple[str, ...] = ()) -> Tokenizer:
+    from radixadvisor.tokens.directory import DirectoryTokenizer
+
+    return DirectoryTokenizer(Path(name), also)
+
+
+def _is_directory(name: str) -> bool:
+    from radixadvisor.tokens.directory import holds_tokenizer
+
+    return holds_tokenizer(Path(name)) or (name.lower() not in VOCABULARIES and Path(name).is_dir())
+
+
+def _template(name: str) -> Renderer:
+    """A template named by the user: a file, or one of the built-in families."""
+    if name.lower() not in template_names() and Path(name).is_file():
+        from radixadvisor.render.jinja import read_template
+
+        return read_template(Path(name))
+    return renderer(name)
+
+
+def _named(tokenizer: str, family: Family) -> tuple[str, str, str | None]:
+    """Vocabulary, template and assumption for ``--tokenizer NAME``, a vocabulary's or any known model's name."""
+    name = tokenizer.lower()
+    if name in VOCABULARIES:
+        template = family.template if family.vocabulary == name else _TEMPLATE_OF[name]
+        return name, template, None
+    named = family_of(tokenizer)
+    if not named.known:
+        raise UnknownName("tokenizer", tokenizer, vocabulary_names())
+    return named.vocabulary, named.template, named.assumption
 
 
 def choose(
@@ -69,31 +97,38 @@ def choose(
 
     Args:
         model_name: as the log names it; an unknown one gets o200k and plain ChatML, not exact.
-        tokenizer: the name of a vocabulary or model, or a model's directory; None to go by ``model_name``.
+        tokenizer: the name of a vocabulary or model, or a model's directory, whose own template is used if it
+            has one; None to go by ``model_name``.
         chat_template: the name of a built-in template or a file with a Jinja template; None to go by the
             model.
 
     Raises:
         UnknownName: no vocabulary, model or template has the given name, and no file either.
+        UsageError: a model directory or a template file cannot be used.
     """
     family = family_of(model_name)
-    vocabulary, template, notes = family.vocabulary, family.template, []
-    assumption = family.assumption
-    if tokenizer is not None:
-        if tokenizer.lower() in VOCABULARIES:
-            vocabulary, assumption = tokenizer.lower(), None
-            if vocabulary != family.vocabulary:
-                template = _TEMPLATE_OF[vocabulary]
-        else:
-            named = _family_named(tokenizer)
-            if named is None:
-                raise UnknownName("tokenizer", tokenizer, vocabulary_names())
-            vocabulary, template, assumption = named.vocabulary, named.template, named.assumption
-        notes.append("Template and vocabulary as named by --tokenizer.")
+    vocabulary, template, assumption = family.vocabulary, family.template, family.assumption
+    chosen: Renderer | None = None
+    notes = []
     if chat_template is not None:
-        template = chat_template
-    chosen = renderer(template)
-    engine = built_in(vocabulary, chosen.added_tokens)
+        chosen = _template(chat_template)
+        notes.append(f"Template {chosen.name} as named by --chat-template.")
+    if tokenizer is not None:
+        notes.append(f"Tokenizer {tokenizer} as named by --tokenizer.")
+    if tokenizer is not None and _is_directory(tokenizer):
+        from radixadvisor.render.jinja import directory_template
+
+        own = directory_template(Path(tokenizer))
+        if chosen is None and own is None:
+            notes.append(f"The directory has no chat template: {template} stands in.")
+        assumption = None if chosen is not None or own is not None else assumption
+        chosen = chosen or own or renderer(template)
+        engine = _directory(tokenizer, chosen.added_tokens)
+    else:
+        if tokenizer is not None:
+            vocabulary, template, assumption = _named(tokenizer, family)
+        chosen = chosen or renderer(template)
+        engine = built_in(vocabulary, chosen.added_tokens)
     notes += [assumption] if assumption else []
     notes += [*chosen.notes, *engine.notes]
     return TokenizerChoice(
@@ -101,7 +136,7 @@ def choose(
         tokenizer=engine,
         name=engine.name,
         template=chosen.name,
-        template_hash=fingerprint(chosen),
+        template_hash=template_hash(chosen),
         exact=chosen.exact and assumption is None and not engine.notes,
         notes=tuple(notes),
     )

@@ -10,13 +10,54 @@ from typing import Any
 from radixadvisor.records import Message, Part, Request, Source, Tool, ToolCall, ToolSet
 
 SNIPPETS = (
-    "hello", "Bonjour à tous", "你好,世界。", "こんにちは カナ", "한국어 문장", "🙂👩‍👩‍👧🇩🇪", "e\u0301 cafe\u0301", "ﬁ ½ ①",
-    "  leading", "trailing   ", "\n", "\n\n", "\nfoo", "bar\n", "\t\ttabs", "a\r\nb", "12345678", "3.14159", "x=1;y=2",
-    "{\"a\": [1, 2]}", "```py\nprint('hi')\n```", "don't I'LL we've", "https://a.b/c?d=e&f=g", "/path/to\n/next",
-    "<b>bold</b>", "<|im_start|>", "<|im_end|>", "<|endoftext|>", "<tool_call>", "</tool_call>", "<tool_response>",
-    "</tool_response>", "<think>", "</think>", "<｜User｜>", "<｜end▁of▁sentence｜>", "<|eot_id|>", "<｜fim▁hole｜>",
-    "<|start_header_id|>", "[INST", "<s", "\u00a0nbsp\u00a0", "\u3000全角", "\u200bzero", "ÀÉÎ", "МОСКВА", "١٢٣",
-)  # fmt: skip
+    "hello",
+    "Bonjour à tous",
+    "你好,世界。",
+    "こんにちは カナ",
+    "한국어 문장",
+    "🙂👩‍👩‍👧🇩🇪",
+    "e\u0301 cafe\u0301",
+    "ﬁ ½ ①",
+    "  leading",
+    "trailing   ",
+    "\n",
+    "\n\n",
+    "\nfoo",
+    "bar\n",
+    "\t\ttabs",
+    "a\r\nb",
+    "12345678",
+    "3.14159",
+    "x=1;y=2",
+    '{"a": [1, 2]}',
+    "```py\nprint('hi')\n```",
+    "don't I'LL we've",
+    "https://a.b/c?d=e&f=g",
+    "/path/to\n/next",
+    "<b>bold</b>",
+    "<|im_start|>",
+    "<|im_end|>",
+    "<|endoftext|>",
+    "<tool_call>",
+    "</tool_call>",
+    "<tool_response>",
+    "</tool_response>",
+    "<think>",
+    "</think>",
+    "<｜User｜>",
+    "<｜end▁of▁sentence｜>",
+    "<|eot_id|>",
+    "<｜fim▁hole｜>",
+    "<|start_header_id|>",
+    "[INST",
+    "<s",
+    "\u00a0nbsp\u00a0",
+    "\u3000全角",
+    "\u200bzero",
+    "ÀÉÎ",
+    "МОСКВА",
+    "١٢٣",
+)
 
 
 @dataclass(frozen=True)
@@ -111,13 +152,15 @@ def conversation(seed: int, shape: Shape) -> dict[str, Any]:
     for _ in range(rng.randint(1, 4)):
         if not (shape.odd_order and rng.random() < 0.1):
             messages.append({"role": "user", "content": content(rng, shape)})
+            if shape.many_systems and rng.random() < 0.1:
+                messages.append({"role": "system", "content": content(rng, shape)})
         while shape.calls and rng.random() < 0.45:
             turn = assistant(rng, shape, calls=rng.randint(1, shape.calls))
             messages.append(turn)
             for call in turn["tool_calls"]:
                 messages.append({"role": "tool", "content": content(rng, shape), "tool_call_id": call["id"]})
         messages.append(assistant(rng, shape, calls=0))
-        if shape.many_systems and rng.random() < 0.1:
+        if shape.many_systems and shape.odd_order and rng.random() < 0.1:
             messages.append({"role": "system", "content": content(rng, shape)})
     if not (shape.odd_order and rng.random() < 0.25):
         messages.append({"role": "user", "content": content(rng, shape)})
@@ -157,7 +200,7 @@ def _message(message: dict[str, Any]) -> Message:
 
 
 def for_template(body: dict[str, Any], *, parse_arguments: bool, keep_null: bool) -> list[dict[str, Any]]:
-    """The messages as an engine hands them to a model's own template: contents flattened, arguments parsed."""
+    """The messages as an engine hands them to a model's own template: flattened, arguments parsed."""
     messages = []
     for message in body["messages"]:
         flat = dict(message)

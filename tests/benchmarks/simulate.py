@@ -13,6 +13,7 @@ from array import array
 from collections.abc import Callable, Iterable
 from random import Random
 
+from radixengine.blocks import BlockCache
 from radixengine.cache import PrefixCache, Sequence
 from radixengine.radix_cache import RadixCache, RadixProfile
 from radixengine.serial import serve
@@ -22,6 +23,7 @@ from tests.benchmarks.naive_radix import NaiveRadix
 
 FINITE = 300_000
 UNLIMITED = 200_000_000
+VLLM_BLOCK = 16
 
 
 def workload(count: int) -> list[tuple[bytes, bytes]]:
@@ -87,6 +89,9 @@ def main() -> None:
             f"radix cache, {FINITE} tokens, page {page}",
             served_per_second(RadixCache(FINITE, profile), requests),
         )
+    for name, capacity in (("unlimited", UNLIMITED), (f"{FINITE} tokens", FINITE)):
+        blocks = BlockCache(capacity // VLLM_BLOCK + 1, VLLM_BLOCK)
+        line(f"vLLM blocks, {name}, block {VLLM_BLOCK}", served_per_second(blocks, requests))
     few = requests[: max(count // 10, 1)]
     for name, capacity in (("unlimited", UNLIMITED), (f"{FINITE} tokens", FINITE)):
         fast, fast_hits = served_per_second(RadixCache(capacity), few)

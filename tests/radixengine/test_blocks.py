@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import pytest
 from radixengine.blocks import BlockCache
 from radixengine.cache import Match, Sequence
+from radixengine.tree import RadixTree
 
 from tests.radixengine.naive_blocks import NaiveBlocks
 
@@ -128,6 +129,20 @@ def test_a_match_that_another_sequence_evicted_is_not_used() -> None:
     cache.finish(other)
     with pytest.raises(RuntimeError, match="evicted before"):
         cache.allocate(matched, 16)
+
+
+def test_partial_reuse_in_an_unlimited_pool_serves_the_longest_common_prefix() -> None:
+    rng = random.Random(4)
+    cache, tree = BlockCache(100_000, 32, partial_reuse=True), RadixTree()
+    heads = [[rng.randrange(3) for _ in range(rng.randint(1, 200))] for _ in range(8)]
+    for rid in range(300):
+        tokens = rng.choice(heads)[: rng.randint(1, 200)] + [
+            rng.randrange(3) for _ in range(rng.randint(0, 60))
+        ]
+        seq = _seq(rid, tokens, [rng.randrange(3) for _ in range(rng.randint(1, 50))])
+        known = tree.peek(seq.prompt)[0]
+        assert _serve(cache, seq) == min(known, seq.prompt_len - 1)
+        tree.match_insert(seq.prompt + seq.output[:-4])
 
 
 @pytest.mark.parametrize(("blocks", "size"), [(1, 16), (0, 16), (5, 0)])

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from radixadvisor.measure.elsewhere import covered_elsewhere
 from radixadvisor.measure.hits import (
     matches,
-    partial_matches,
     prompt_matches,
     served,
     session_matches,
@@ -17,7 +16,7 @@ from radixadvisor.measure.hits import (
 from radixadvisor.measure.ledger import Ledger, compose
 from radixadvisor.measure.walks import Walks, walk
 from radixadvisor.simulate.cost import LinearCost
-from radixadvisor.simulate.profiles import BLOCKS, NONE, EngineProfile, engine
+from radixadvisor.simulate.profiles import NONE, EngineProfile, engine
 from radixadvisor.trace import Trace
 
 if TYPE_CHECKING:
@@ -69,8 +68,7 @@ def measure(trace: Trace) -> Measured:
     unlimited = tokens(prompt_matches(walks))
     same, other = session_matches(walks, sessions)
     reuse = tokens(matches(walks, namespaces))
-    partial = tokens(partial_matches(walks, max(engine("trtllm").page // unit, 1), namespaces))
-    profiles = {name: _served(_profile(name), reuse, partial, lengths, unit) for name in PROFILES}
+    profiles = {name: _served(_profile(name), reuse, lengths, unit) for name in PROFILES}
     ledger, missing, modelled = _ledger(trace, walks, lengths, namespaces, reuse, unlimited, vocabularies)
     return Measured(
         walks, lengths, unlimited, tokens(same), tokens(other), profiles, ledger, missing, modelled
@@ -82,15 +80,14 @@ def _profile(name: str) -> EngineProfile:
     return engine(base).with_page(int(page) if page else None)
 
 
-def _served(profile: EngineProfile, reuse: Counts, partial: Counts, lengths: Counts, unit: int) -> Counts:
+def _served(profile: EngineProfile, reuse: Counts, lengths: Counts, unit: int) -> Counts:
     import numpy as np
 
     if profile.cache == NONE:
         return np.zeros(len(lengths), np.int64)
-    page = -(-profile.page // unit) * unit
-    if profile.cache == BLOCKS and profile.partial_reuse:
-        return served(partial, lengths, unit)
-    return served(reuse, lengths, page)
+    # Partial reuse copies the shared part of a block, the unfilled last one of a finished request included.
+    page = 1 if profile.partial_reuse else profile.page
+    return served(reuse, lengths, -(-page // unit) * unit)
 
 
 def _numbers(names: list[str]) -> list[int]:

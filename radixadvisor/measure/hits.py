@@ -75,23 +75,6 @@ def visible_matches(
     return _lengths(walks, known[walks.in_prompt])
 
 
-def partial_matches(walks: Walks, page: int, groups: Sequence[int] | None = None) -> Counts:
-    """As ``matches`` for a cache that stores whole pages but may reuse part of one (TensorRT-LLM's partial
-    reuse).
-
-    A prompt can match into a page, but no further than what one earlier sequence stored.
-    """
-    import numpy as np
-
-    stored = (walks.stored // page * page)[walks.owners]
-    farthest = _best_before(_keys(walks, groups), stored, int(walks.stored.max(initial=0)) + 1)
-    ends = (walks.depths + walks.sizes)[walks.edges]
-    reach = np.minimum(ends, np.maximum(farthest, 0))[walks.in_prompt]
-    found = np.zeros(len(walks), np.int64)
-    np.maximum.at(found, walks.owners[walks.in_prompt], reach)
-    return found
-
-
 def served(matched: Counts, lengths: Counts, page: int) -> Counts:
     """Tokens served at a page size, the last prompt token always computed: ``floor_P(min(L, n - 1))``."""
     import numpy as np

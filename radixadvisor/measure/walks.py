@@ -34,7 +34,6 @@ class Walks:
         in_prompt: whether the touch belongs to the sequence's prompt.
         sizes, depths: positions of each edge, and those before it; a child's number exceeds its parent's.
         lengths: positions of each prompt.
-        stored: positions of each whole sequence.
         nodes: the tree's nodes by edge number.
     """
 
@@ -44,7 +43,6 @@ class Walks:
     sizes: Counts
     depths: Counts
     lengths: Counts
-    stored: Counts
     nodes: list[Node]
     tree: RadixTree
 
@@ -103,7 +101,7 @@ def walk(
             tree.match_insert(prompt, name)
     numbers: dict[Node, int] = {}
     edges, sizes, depths = (array("q") for _ in range(3))
-    counts, prompt_counts, lengths, stored = (array("q") for _ in range(4))
+    counts, prompt_counts, lengths = (array("q") for _ in range(3))
     step = tree.unit
     for prompt, output, name in zip(prompts, outputs, names, strict=True):
         node = tree.root(name)
@@ -125,7 +123,6 @@ def walk(
         counts.append(len(edges) - before)
         prompt_counts.append(inside)
         lengths.append(border // TOKEN_BYTES)
-        stored.append(end // TOKEN_BYTES)
     ends = np.cumsum(np.array(counts, np.int64))
     position = np.arange(len(edges)) - np.repeat(ends - np.array(counts, np.int64), counts)
     return Walks(
@@ -135,7 +132,6 @@ def walk(
         sizes=np.array(sizes, np.int64),
         depths=np.array(depths, np.int64),
         lengths=np.array(lengths, np.int64),
-        stored=np.array(stored, np.int64),
         nodes=list(numbers),
         tree=tree,
     )

@@ -26,7 +26,8 @@ def common_bytes(a: bytes, b: bytes) -> int:
 
 
 def longest_matches(sequences: list[bytes], limits: list[int], page: int) -> list[int]:
-    """For each sequence, cut to its limit, the longest whole-page prefix shared with an earlier whole sequence.
+    """For each sequence, cut to its limit, the longest whole-page prefix shared with an earlier whole
+    sequence.
 
     Among sorted strings the longest common prefix is with a neighbour.
     """

@@ -124,10 +124,11 @@ class ByteStream:
         import shutil
         import tempfile
 
-        spool = tempfile.TemporaryFile()  # noqa: SIM115 - the caller reads it; it vanishes when collected
+        spool = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the stream
         spool.write(self._first)
         shutil.copyfileobj(self._file, spool)
         spool.seek(0)
+        self._file = spool
         return spool
 
     def close(self) -> None:

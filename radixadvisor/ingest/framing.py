@@ -12,16 +12,21 @@ from typing import NamedTuple
 import msgspec
 
 from .files import ByteStream
+from .raw import Unusable, parse
 
 __all__ = ["Frame", "frames", "is_json", "values"]
 
 LONGEST = 1 << 28  # bytes in one record; beyond it the input is no log but a hole
+_LONGEST_SCALAR = 1 << 20
 _RESCUES = 16
 
-_SKIP = re.compile(rb'(?:[^"{}\[\]]+|"(?:[^"\\]+|\\.)*+")*+', re.DOTALL)
-_STRING = re.compile(rb'(?:[^"\\]+|\\.)*+', re.DOTALL)
+# To the next bracket outside a string, or the quote of a string that does not end here.
+_SKIP = re.compile(rb'[^"{}\[\]]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"{}\[\]]*+)*+', re.DOTALL)
+_STRING = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _BLANK = re.compile(rb"[\s,\x1e]*+")
-_SCALAR = re.compile(rb'(?:"(?:[^"\\\n]|\\.)*+"|[^,\[\]{}"\n])++|.', re.DOTALL)
+# What stands where an object should: in an array a string or a word, elsewhere the rest of a line.
+_ELEMENT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^,\[\]{}"]++|[^"]', re.DOTALL)
+_RUBBISH = re.compile(rb"[^\n{\[]++")
 _RAW = msgspec.json.Decoder(msgspec.Raw)
 _OPEN, _CLOSE, _BRACKET, _QUOTE = b"{[", b"}]", ord("["), ord('"')
 
@@ -62,9 +67,7 @@ def _form(head: bytes) -> str:
         element = text[1:].lstrip()
         value = next(_cut(element), None) if element.startswith(b"{") else None
         # A list of turns is one conversation; a list of anything else is a list of records.
-        if value and b'"role"' in value and b'"messages"' not in value and not alone and not is_json(first):
-            return "values"
-        return "array"
+        return "values" if value and _is_turn(value) else "array"
     if not text.startswith(b"{"):
         return "lines"
     if any(line.startswith(b"{") and len(line.strip()) > 2 and is_json(line) for line in whole):
@@ -73,6 +76,15 @@ def _form(head: bytes) -> str:
     begun = [line for line in whole if line.strip()]
     spans = len(begun) > 1 and not begun[1].startswith(b"{")
     return "values" if alone or spans or first == b"{" else "lines"
+
+
+def _is_turn(data: bytes) -> bool:
+    """Whether an object is a message and not a request."""
+    try:
+        fields = parse(data)
+    except Unusable:
+        return False
+    return "role" in fields and "messages" not in fields
 
 
 def _cut(data: bytes) -> Iterator[bytes]:
@@ -107,7 +119,7 @@ def _lines(stream: ByteStream) -> Iterator[Frame]:
             pending.append(parts[-1])
             held += len(parts[-1])
             if held > LONGEST:
-                yield Frame(b"more than 256 MiB", line, "line too long")
+                yield Frame(b"more than 256 MiB", line, "record too long")
                 pending, held, dropping = [], 0, True
     last = b"".join(pending)
     if stream.damage is not None:
@@ -172,11 +184,11 @@ class _Scanner:
         self.buffer += chunk
         while True:
             if self.start < 0:
-                if not self._between(last):
+                if not self._between():
                     return
                 if self.start < 0:
-                    end = _SCALAR.match(self.buffer, self.position).end()  # type: ignore[union-attr]
-                    if end == len(self.buffer) and not last:
+                    end = self._scalar_end(last)
+                    if end < 0:
                         return
                     frame = Frame(bytes(self.buffer[self.position : end]), self._place(self.position))
                     self.position = end
@@ -184,13 +196,19 @@ class _Scanner:
                     continue
             if not self._within():
                 break
-            frame = Frame(bytes(self.buffer[self.start : self.position]), self._place(self.start))
+            data = bytes(self.buffer[self.start : self.position])
+            if self.rescues < _RESCUES and b"\n{" in data and not is_json(data):
+                # An open string or bracket made it swallow its successors.
+                yield self._given_up(b"a value that swallows the next one", "not valid JSON")
+                continue
+            frame = Frame(data, self._place(self.start))
             self.start = -1
             yield frame
         if len(self.buffer) - self.start > LONGEST:
-            yield from self._rescue(b"more than 256 MiB")
+            yield self._given_up(b"more than 256 MiB", "record too long")
+            yield from self.feed(b"", last)
 
-    def _between(self, last: bool) -> bool:
+    def _between(self) -> bool:
         """Move to the next value; False where more input is needed first."""
         buffer = self.buffer
         while True:
@@ -209,6 +227,16 @@ class _Scanner:
             self.start, self.level, self.quoted = self.position, 1, False
             self.position += 1
         return True
+
+    def _scalar_end(self, last: bool) -> int:
+        """Where something that is no object ends; -1 where more input is needed to tell."""
+        size = len(self.buffer)
+        found = (_ELEMENT if self.inside else _RUBBISH).match(self.buffer, self.position)
+        end = size if found is None else found.end()
+        quoted = self.inside and found is not None and self.buffer[self.position] == _QUOTE
+        if end < size or quoted or last or end - self.position > _LONGEST_SCALAR:
+            return end
+        return -1
 
     def _within(self) -> bool:
         """Move to the end of the value; False where more input is needed first."""
@@ -237,17 +265,18 @@ class _Scanner:
     def end(self, damage: str | None) -> Iterator[Frame]:
         yield from self.feed(b"", last=True)
         while self.start >= 0:
-            yield from self._rescue(b"a value that never ends" if damage is None else damage.encode())
+            detail = b"a value that never ends" if damage is None else damage.encode()
+            yield self._given_up(detail, "input ends too early")
+            yield from self.feed(b"", last=True)
             damage = None
         if damage is not None:
             yield Frame(damage.encode(), max(1, self._place(self.position)), "input ends too early")
 
-    def _rescue(self, detail: bytes) -> Iterator[Frame]:
-        """Give up the value being read; go on at the next line that begins with a brace, a few times."""
+    def _given_up(self, detail: bytes, reason: str) -> Frame:
+        """Leave the value being read and go to the next line that begins one; to the end after some times."""
         self.rescues += 1
         place = self._place(self.start)
         found = self.buffer.find(b"\n{", self.start) if self.rescues <= _RESCUES else -1
         self.position = len(self.buffer) if found < 0 else found + 1
         self.start = -1
-        yield Frame(detail, place, "input ends too early" if found < 0 else "not valid JSON")
-        yield from self.feed(b"", last=True)
+        return Frame(detail, place, reason)

@@ -55,20 +55,28 @@ class _Opened:
     def __init__(self, item: Input, forced: str | None) -> None:
         self.name = item.name
         self.stream = ByteStream(item, _SAMPLE_BYTES)
-        records = self._records()
+        try:
+            taken, self.frames = self._peeked()
+        except BaseException:
+            self.stream.close()
+            raise
+        self.empty = not taken
+        self.sample = [fields for frame in taken for fields in _readable(frame)]
+        self.detection = detect(self.sample, forced)
+
+    def _peeked(self) -> tuple[list[Frame], Iterator[Frame]]:
+        """The first frames, and all of them."""
+        frames = self._frames()
         taken: list[Frame] = []
         size = 0
-        for frame in itertools.islice(records, _SAMPLE_RECORDS):
+        for frame in itertools.islice(frames, _SAMPLE_RECORDS):
             taken.append(frame)
             size += len(frame.data)
             if size >= _SAMPLE_BYTES:
                 break
-        self.empty = not taken
-        self.frames = itertools.chain(taken, records)
-        self.sample = [fields for frame in taken for fields in _readable(frame)]
-        self.detection = detect(self.sample, forced)
+        return taken, itertools.chain(taken, frames)
 
-    def _records(self) -> Iterator[Frame]:
+    def _frames(self) -> Iterator[Frame]:
         if self.stream.parquet:
             return parquet_frames(self.name, self.stream.whole())
         refuse_binary(self.name, self.stream.head)
@@ -135,7 +143,8 @@ class Log:
         first = _Opened(inputs[0], forced)
         detection = first.detection
         # Only what cannot be opened twice stays open until it is read.
-        self._first: _Opened | None = first if inputs[0].path is None else None
+        path = inputs[0].path
+        self._first: _Opened | None = None if path is not None and path.is_file() else first
         if self._first is None:
             first.stream.close()
         self.files = [item.name for item in inputs]

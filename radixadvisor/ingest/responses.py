@@ -33,6 +33,8 @@ _CUT = ("length", "max_tokens", "max_output_tokens", "content_filter", "abort", 
 _FAILED = ("error", "failure", "failed", "cancelled", "canceled", "timeout", "aborted")
 _CODE = re.compile(r"(\d{3})\b")
 _ERROR = re.compile(r"[\w.-]{1,40}")
+# One of these tells an API's response from an object that a model wrote.
+_API_KEYS = frozenset(("usage", "error", "status_code", "id", "choices", "created", "created_at"))
 _WRAPPERS = ("body", "data", "json", "response", "result", "message", "content")
 
 
@@ -109,7 +111,7 @@ def read_answer(raw: Raw, interner: Interner, depth: int = 0) -> Answer:
         if depth < 4 and key in fields and embedded(fields[key]) is not None:
             within = read_answer(fields[key], interner, depth + 1)
             return Answer(within.output, {**fields, **within.fields})
-    if not fields or any(key in fields for key in ("usage", "error", "status_code", "id")):
+    if not fields or not _API_KEYS.isdisjoint(fields):
         return Answer(None, fields)
     return Answer(Output(text=string(raw)), {})
 

@@ -33,7 +33,10 @@ def delimiter(name: str, head: bytes) -> str | None:
     if not line or line[0] in "{[":
         return None
     widest = max(_DELIMITERS, key=line.count)
-    columns = next(csv.reader([line], delimiter=widest), [])
+    try:
+        columns = next(csv.reader([line], delimiter=widest), [])
+    except csv.Error:
+        return None
     if any(map(holds_prompt, columns)) and sum(map(is_known, columns)) * 2 >= len(columns):
         return widest
     return widest if name.lower().endswith(_SUFFIXES) else None

@@ -12,16 +12,17 @@ from .raw import Fields, Raw, first_byte, is_empty, is_null, label, number, obje
 
 __all__ = ["UNITS", "Clock", "duration", "guess_unit", "parse_time"]
 
-UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+# How many make a second: dividing by these is exact where multiplying by their inverse is not.
+UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "µs": 1e6, "ns": 1e9}
 _SPELLED = {"sec": "s", "secs": "s", "seconds": "s", "msec": "ms"}
 
 # An epoch of 1e8 seconds is March 1973: smaller numbers are offsets from the start of a trace.
 _EPOCHS = (
     (1e8, 1.0, "relative seconds"),
     (1e11, 1.0, "epoch seconds"),
-    (1e14, 1e-3, "epoch milliseconds"),
-    (1e17, 1e-6, "epoch microseconds"),
-    (1e20, 1e-9, "epoch nanoseconds"),
+    (1e14, 1e3, "epoch milliseconds"),
+    (1e17, 1e6, "epoch microseconds"),
+    (1e20, 1e9, "epoch nanoseconds"),
 )
 _ISO = re.compile(
     r"(\d{4})[-/](\d\d)[-/](\d\d)[T _](\d\d:\d\d(?::\d\d)?)([.,]\d+)?\s*(Z|UTC|GMT|[-+]\d\d:?\d\d)?", re.I
@@ -75,7 +76,7 @@ def _stamp(raw: Raw, unit: str | None) -> tuple[float, str] | None:
         if value < limit:
             # A key that names its unit settles what an offset is; an epoch's magnitude speaks for itself.
             offset = unit is not None and form == "relative seconds"
-            return value * (UNITS[unit] if offset and unit else scale), form
+            return value / (UNITS[unit] if offset and unit else scale), form
     return None
 
 
@@ -117,7 +118,7 @@ class Clock:
             self.unreadable += not is_null(raw)
             return None
         self.forms["relative seconds"] += 1
-        return value * UNITS[unit]
+        return value / UNITS[unit]
 
     def notes(self) -> list[str]:
         """What the reader of a report must know about the times of this log."""
@@ -142,7 +143,7 @@ def duration(raw: Raw | None, unit: str | None) -> float | None:
     if match is None:
         return None
     named = match[2] or unit or "s"
-    value = float(match[1]) * UNITS[_SPELLED.get(named, named)]
+    value = float(match[1]) / UNITS[_SPELLED.get(named, named)]
     return value if 0 <= value < 1e8 else None
 
 

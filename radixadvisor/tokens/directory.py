@@ -11,27 +11,32 @@ from typing import Any
 
 from radixadvisor.errors import UsageError
 from radixadvisor.tokens.base import Encode, added_pattern, clean, pack, unpack
+from radixadvisor.tokens.reference import DEEPSEEK_STEPS
 from radixadvisor.tokens.vocabularies import SAFE_SPLIT, SAFE_SPLIT_BUT_SLASH
 
 __all__ = ["DirectoryTokenizer", "holds_tokenizer"]
 
 _FILE, _ZIPPED = "tokenizer.json", "tokenizer.json.zip"
 
-# Patterns for which the module of the built-in vocabularies argues, as tokenizer.json files spell them.
-_WORD = r"[^\r\n\p{L}\p{N}]?\p{L}+"
+# The steps of pre-tokenizers for which the module of the built-in vocabularies argues that lines may be cut.
 _TAIL = r"|\s*[\r\n]+|\s+(?!\S)|\s+"
-_CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|"
-_SAFE_PATTERNS = {
-    _CONTRACTIONS + _WORD + digits + r"| ?[^\s\p{L}\p{N}]+[\r\n]*" + _TAIL
-    for digits in (r"|\p{N}", r"|\p{N}{1,3}")
-}
-_UPPER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
+_CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+_UPPER = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
 _LOWER = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
-_SAFE_BUT_SLASH = {
-    rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{ending}|[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*{ending}|{digits}"
-    r"| ?[^\s\p{L}\p{N}]+[\r\n/]*" + _TAIL
-    for ending in (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?", "")
-    for digits in (r"\p{N}", r"\p{N}{1,3}")
+_WORDS = r"|[^\r\n\p{L}\p{N}]?\p{L}+"
+_DIGITS = (r"|\p{N}", r"|\p{N}{1,3}")
+_SAFE_STEPS = {
+    *((_CONTRACTIONS + _WORDS + n + r"| ?[^\s\p{L}\p{N}]+[\r\n]*" + _TAIL,) for n in _DIGITS),
+    (_CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*" + _TAIL,),
+    DEEPSEEK_STEPS,
+}
+_SAFE_STEPS_BUT_SLASH = {
+    (
+        f"{_UPPER}*{_LOWER}+{ending}|{_UPPER}+{_LOWER}*{ending}{n}"
+        r"| ?[^\s\p{L}\p{N}]+[\r\n/]*" + _TAIL,
+    )
+    for ending in (_CONTRACTIONS + "?", "")
+    for n in _DIGITS
 }
 
 
@@ -57,14 +62,14 @@ def _stages(pre_tokenizer: Any) -> list[dict[str, Any]]:
 
 def _normalizes(normalizer: Any) -> bool:
     """Whether a normalizer does anything at all."""
-    if not isinstance(normalizer, dict):
+    if not isinstance(normalizer, dict) or not normalizer:
         return False
     return normalizer.get("type") != "Sequence" or any(map(_normalizes, normalizer.get("normalizers", [])))
 
 
 def _needs_whole_prompt(spec: dict[str, Any]) -> bool:
     """Whether a segment between added tokens may encode differently in its prompt than alone: where added
-    tokens take in white space or are sought in normalized text, or a marker stands before the first word only.
+    tokens take in white space or are sought in normalized text, or a marker stands before a first word only.
     """
     normalizes = _normalizes(spec.get("normalizer"))
     for token in spec.get("added_tokens", []):
@@ -80,19 +85,16 @@ def _safe_split(spec: dict[str, Any]) -> re.Pattern[str] | None:
     normalizer = spec.get("normalizer") or {}
     if _normalizes(normalizer) and normalizer.get("type") != "NFC":
         return None
-    stages = _stages(spec.get("pre_tokenizer"))
-    if len(stages) != 2 or stages[0].get("type") != "Split" or stages[0].get("behavior") != "Isolated":
+    *splits, last = _stages(spec.get("pre_tokenizer")) or [{}]
+    if last.get("type") != "ByteLevel" or last.get("use_regex") or last.get("add_prefix_space"):
         return None
-    if (
-        stages[1].get("type") != "ByteLevel"
-        or stages[1].get("use_regex")
-        or stages[1].get("add_prefix_space")
-    ):
+    if any(stage.get("type") != "Split" or stage.get("behavior") != "Isolated" for stage in splits):
         return None
-    pattern = stages[0].get("pattern", {}).get("Regex")
-    if pattern in _SAFE_PATTERNS:
+    patterns = [str(stage.get("pattern", {}).get("Regex")) for stage in splits]
+    steps = tuple(text.replace("\r", r"\r").replace("\n", r"\n") for text in patterns)
+    if steps in _SAFE_STEPS:
         return SAFE_SPLIT
-    return SAFE_SPLIT_BUT_SLASH if pattern in _SAFE_BUT_SLASH else None
+    return SAFE_SPLIT_BUT_SLASH if steps in _SAFE_STEPS_BUT_SLASH else None
 
 
 class DirectoryTokenizer:

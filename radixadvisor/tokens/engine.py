@@ -79,7 +79,7 @@ def _template(name: str) -> Renderer:
 
 
 def _named(tokenizer: str, family: Family) -> tuple[str, str, str | None]:
-    """Vocabulary, template and assumption for ``--tokenizer NAME``, a vocabulary's or any known model's name."""
+    """Vocabulary, template and assumption for ``--tokenizer NAME``: a vocabulary or any known model."""
     name = tokenizer.lower()
     if name in VOCABULARIES:
         template = family.template if family.vocabulary == name else _TEMPLATE_OF[name]

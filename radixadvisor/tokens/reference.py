@@ -14,14 +14,14 @@ from radixadvisor.tokens.base import Encode, clean, pack
 if TYPE_CHECKING:
     from radixadvisor.tokens.vocabularies import BuiltIn
 
-__all__ = ["independent_encoder"]
+__all__ = ["DEEPSEEK_STEPS", "independent_encoder"]
 
 # DeepSeek's pre-tokenizer: each pattern splits what the one before it left.
-_DIGITS = r"\p{N}{1,3}"
-_CJK = "[一-龥\u3040-ゟ゠-ヿ]+"
-_REST = (
-    r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"
-    r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+DEEPSEEK_STEPS = (
+    r"\p{N}{1,3}",
+    "[一-龥\u3040-ゟ゠-ヿ]+",
+    r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"""
+    r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
 )
 
 
@@ -53,7 +53,7 @@ def independent_encoder(tokenizer: BuiltIn) -> Encode:
     # Without a pattern of its own the text is one piece: it has been split before.
     pattern = getattr(splintr, vocabulary.pattern) if vocabulary.pattern else r"[\s\S]+"
     encoding = tiktoken.Encoding(tokenizer.name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
-    stages = () if vocabulary.pattern else tuple(regex.compile(text) for text in (_DIGITS, _CJK, _REST))
+    stages = () if vocabulary.pattern else tuple(regex.compile(text) for text in DEEPSEEK_STEPS)
 
     def encode(text: str) -> bytes:
         text = clean(text)

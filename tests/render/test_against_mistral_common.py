@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from radixadvisor.render.registry import renderer
+from radixadvisor.tokens.vocabularies import built_in
 
 from .conversations import SNIPPETS, Shape, as_request, conversation
 from .test_against_transformers import CONVERSATIONS, ids_of
@@ -59,3 +60,9 @@ def test_token_ids_equal_mistral_common(family: str, shape: Shape, tokenizers: d
             asked = ChatCompletionRequest.from_openai(**body)
             expected = tokenizers[family].encode_chat_completion(asked).tokens
         assert ids_of(family, "mistral-tekken", as_request(body)) == expected, seed
+
+
+def test_added_tokens_have_the_ids_of_tekken(tokenizers: dict[str, Any]) -> None:
+    tekken = tokenizers["mistral-v3"].instruct_tokenizer.tokenizer
+    pieces = {tekken.id_to_piece(number): number for number in range(tekken.num_special_tokens)}
+    assert built_in("mistral-tekken").special == pieces

@@ -39,4 +39,4 @@ def test_rates_are_those_stated_with_the_logs(shared: Path) -> None:
             assert round(1 - computed / total, 6) == exact[state], (log.name, computed, total)
             assert exact.get(f"computed_{state}", computed) == computed, log.name
             checked += 1
-    assert checked >= 30
+    assert checked >= 29

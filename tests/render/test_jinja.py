@@ -56,6 +56,7 @@ def test_token_ids_equal_apply_chat_template(
         assert text == expected, seed
         ids = unpack(encode_prompt_text(directory_tokenizer(name), text))
         assert ids == encode_whole(name, expected), seed
+    assert (directory_tokenizer(name).safe_split is not None) is (name != "minimax-m3")
 
 
 def test_the_prompt_is_one_group_whose_key_holds_all_it_depends_on() -> None:

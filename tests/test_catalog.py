@@ -1,0 +1,126 @@
+"""Model names in the spellings that logs hold, and the tables against the reference data."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from radixadvisor.catalog import families, family_of, find_model, model, models
+from radixadvisor.errors import UnknownName
+from radixadvisor.render.registry import template_names
+from radixadvisor.tokens.vocabularies import vocabulary_names
+
+NAMES = {
+    "Qwen/Qwen2.5-7B-Instruct": "qwen2.5",
+    "qwen2.5:7b": "qwen2.5",
+    "qwen2.5-coder-32b-instruct": "qwen2.5",
+    "Qwen2.5-VL-7B": "qwen",
+    "qwen-max": "qwen",
+    "Qwen/Qwen3-8B": "qwen3",
+    "qwen3-30b-a3b": "qwen3",
+    "Qwen3-30B-A3B-Instruct-2507": "qwen3-later",
+    "qwen3-coder-plus": "qwen3-later",
+    "Qwen3.5-9B": "qwen3-later",
+    "meta-llama/Meta-Llama-3.1-8B-Instruct": "llama-3.1",
+    "accounts/fireworks/models/llama-v3p1-70b-instruct": "llama-3.1",
+    "meta.llama3-1-8b-instruct-v1:0": "llama-3.1",
+    "llama3.1:8b": "llama-3.1",
+    "meta-llama/Llama-3.3-70B-Instruct": "llama-3.3",
+    "us.meta.llama3-2-3b-instruct-v1:0": "llama-3.2",
+    "llama-3-8b": "llama",
+    "deepseek-ai/DeepSeek-V3": "deepseek-v3",
+    "DeepSeek-V3-0324": "deepseek-v3",
+    "deepseek-ai/DeepSeek-V3.1": "deepseek-v3.1",
+    "deepseek-v3.2-exp": "deepseek-v3.2",
+    "deepseek-ai/DeepSeek-R1": "deepseek-r1",
+    "DeepSeek-R1-Distill-Llama-70B": "deepseek-r1-distill-llama",
+    "DeepSeek-R1-Distill-Qwen-32B": "deepseek-r1-distill-qwen",
+    "deepseek-chat": "deepseek-api",
+    "deepseek/deepseek-reasoner": "deepseek-api",
+    "openai/gpt-oss-120b": "gpt-oss",
+    "gpt-4o-2024-08-06": "gpt",
+    "gpt-4.1-mini": "gpt",
+    "gpt-5": "gpt",
+    "o3-mini": "gpt",
+    "openai/o1": "gpt",
+    "chatgpt-4o-latest": "gpt",
+    "gpt-4": "gpt-4",
+    "gpt-4-turbo-2024-04-09": "gpt-4",
+    "azure/gpt-35-turbo": "gpt-4",
+    "gpt-3.5-turbo-0125": "gpt-4",
+    "claude-sonnet-4-5-20250929": "claude",
+    "us.anthropic.claude-3-5-sonnet-20241022-v2:0": "claude",
+    "vertex_ai/gemini-2.5-pro": "gemini",
+    "mistralai/Mistral-Nemo-Instruct-2407": "mistral-v3",
+    "mistral-small-2501": "mistral-v7",
+    "mistral-large-latest": "mistral",
+    "zai-org/GLM-4.6": "glm",
+    "": "unknown",
+    "acme-1": "unknown",
+    "flagship-o4x": "unknown",
+}
+
+
+@pytest.mark.parametrize(("name", "family"), NAMES.items())
+def test_names_as_logs_spell_them(name: str, family: str) -> None:
+    assert family_of(name).name == family
+    assert family_of(name.upper()).name == family
+
+
+def test_every_family_names_a_template_and_a_vocabulary_that_exist() -> None:
+    for family in families():
+        assert family.template in template_names()
+        assert family.vocabulary in vocabulary_names()
+        assert family.source and family.checked == "2026-12-01"
+        assert family.provider == "self" or family.assumption
+    assert families()[-1].name == "unknown" and not families()[-1].known
+
+
+@pytest.mark.parametrize(
+    ("name", "provider"),
+    [
+        *[("claude-opus-4", "anthropic"), ("gpt-4o", "openai"), ("gemini-2.0-flash", "google")],
+        *[("deepseek-chat", "deepseek"), ("deepseek-ai/DeepSeek-V3", "self"), ("gpt-oss-20b", "self")],
+    ],
+)
+def test_providers(name: str, provider: str) -> None:
+    assert family_of(name).provider == provider
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Qwen/Qwen2.5-7B-Instruct", "qwen2.5-7b"),
+        ("Qwen/Qwen2.5-72B-Instruct", "qwen2.5-72b"),
+        ("qwen3:8b", "qwen3-8b"),
+        ("Qwen3-235B-A22B", "qwen3-235b-a22b"),
+        ("meta-llama/Meta-Llama-3.1-8B-Instruct", "llama-3.1-8b"),
+        ("accounts/fireworks/models/llama-v3p3-70b-instruct", "llama-3.3-70b"),
+        ("deepseek-ai/DeepSeek-V3.1", "deepseek-v3"),
+        ("openai/gpt-oss-20b", "gpt-oss-20b"),
+        ("qwen2.5-coder-32b-instruct", "qwen2.5-32b"),
+        ("gpt-4o", None),
+        ("qwen3-80b", None),
+        ("DeepSeek-R1-Distill-Llama-70B", None),
+    ],
+)
+def test_shapes_by_the_names_of_logs(name: str, expected: str | None) -> None:
+    found = find_model(name)
+    assert (found and found.name) == expected
+
+
+def test_a_target_without_a_shape_lists_what_exists() -> None:
+    assert model("QWEN2.5-7B").kv_bytes_per_token == 2 * 28 * 4 * 128 * 2
+    with pytest.raises(UnknownName, match=r"Unknown model 'acme-1'.*llama-3\.1-8b"):
+        model("acme-1")
+
+
+def test_kv_bytes_are_those_of_the_reference_table(shared: Path) -> None:
+    with (shared / "models.csv").open(encoding="utf-8", newline="") as rows:
+        stated = {row["model"]: int(row["kv_bytes_per_token_bf16"]) for row in csv.DictReader(rows)}
+    assert {entry.name: entry.kv_bytes_per_token for entry in models()} == stated
+    for name in stated:
+        found = find_model(name)
+        assert found is not None and found.name == name

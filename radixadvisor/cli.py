@@ -19,6 +19,7 @@ import typer
 
 from radixadvisor.commands.analyze import analyze
 from radixadvisor.commands.convert import convert
+from radixadvisor.commands.simulate import simulate
 from radixadvisor.errors import AdvisorError
 
 __all__ = ["app", "main"]
@@ -46,6 +47,7 @@ app = typer.Typer(
 )
 app.command()(analyze)
 app.command()(convert)
+app.command()(simulate)
 
 
 def _print_version(wanted: bool) -> None:

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 from radixadvisor.errors import UsageError
 from radixadvisor.paths import replacing
 from radixadvisor.results import LedgerRow
+from radixadvisor.simulate.compare import Comparison
 from radixadvisor.simulate.result import SimulationResult
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["SCHEMA", "Run", "Study", "export", "quantiles", "to_dict", "to_json"]
+__all__ = ["SCHEMA", "Run", "Study", "quantiles", "require_exportable", "to_dict", "to_json", "write_export"]
 
 SCHEMA = "radixadvisor/simulate/1"
 _QUANTILES = (0.5, 0.95, 0.99)
@@ -47,7 +48,8 @@ class Study:
     """All runs on one log.
 
     ``options`` are the settings that every run shares; ``ids`` and ``arrivals`` are those of the requests, in
-    input order.
+    input order. ``comparisons`` set each further run against the first; ``eviction`` leads from a tree's
+    eviction to that of blocks, (what holds, tokens served), where both were simulated.
     """
 
     files: tuple[str, ...]
@@ -58,6 +60,8 @@ class Study:
     prompt_tokens: int
     options: Mapping[str, Any]
     runs: tuple[Run, ...]
+    comparisons: tuple[Comparison, ...]
+    eviction: tuple[tuple[str, int], ...]
     not_evaluated: Mapping[str, str]
 
 
@@ -80,6 +84,8 @@ def to_dict(study: Study) -> dict[str, Any]:
         "prompt_tokens": study.prompt_tokens,
         "options": dict(study.options),
         "runs": [_run(run) for run in study.runs],
+        "comparisons": [_comparison(comparison) for comparison in study.comparisons],
+        "eviction": [{"what": what, "served_tokens": tokens} for what, tokens in study.eviction],
         "not_evaluated": dict(study.not_evaluated),
     }
 
@@ -145,23 +151,40 @@ def _run(run: Run) -> dict[str, Any]:
     }
 
 
-def export(study: Study, path: Path) -> int:
-    """Write one row per request, in input order, refused ones included; the number of rows.
+def _comparison(comparison: Comparison) -> dict[str, Any]:
+    return {
+        "a": comparison.a,
+        "b": comparison.b,
+        "rows": [
+            {"what": row.what, "unit": row.unit, "a": round(row.a, _DECIMALS), "b": round(row.b, _DECIMALS)}
+            for row in comparison.rows
+        ],
+        "reasons": list(comparison.reasons),
+    }
+
+
+def require_exportable(path: Path, runs: int) -> None:
+    """Say at once what ``write_export`` could not do.
+
+    Raises:
+        UsageError: there are several runs, or the file has another ending.
+    """
+    if runs != 1:
+        raise UsageError(f"--export takes one run, this study has {runs}: give one policy and one engine.")
+    if path.suffix not in (".csv", ".parquet"):
+        raise UsageError(f"--export writes *.csv or *.parquet, not {path.name}.")
+
+
+def write_export(study: Study, path: Path) -> Path:
+    """Write one row per request of the last run, in input order, refused ones included.
 
     The file is CSV or Parquet by its ending. What a refused request does not have is empty (null), and so is
     a bucket that was not evaluated.
 
     Raises:
-        UsageError: the study has several runs, or the file another ending.
         OutputError: the file cannot be written.
     """
-    if len(study.runs) != 1:
-        raise UsageError(
-            f"--export takes one run, this study has {len(study.runs)}: give one policy and engine."
-        )
-    if path.suffix not in (".csv", ".parquet"):
-        raise UsageError(f"--export writes *.csv or *.parquet, not {path.name}.")
-    columns = _columns(study, study.runs[0])
+    columns = _columns(study, study.runs[-1])
     with replacing(path, private=False) as temporary:
         if path.suffix == ".parquet":
             import pyarrow as pa
@@ -173,7 +196,7 @@ def export(study: Study, path: Path) -> int:
                 writer = csv.writer(out, lineterminator="\n")
                 writer.writerow(columns)
                 writer.writerows(zip(*columns.values(), strict=True))
-    return len(study.ids)
+    return path
 
 
 def _columns(study: Study, run: Run) -> dict[str, list[Any]]:

@@ -16,10 +16,9 @@ from radixadvisor.report.view import BUCKETS
 
 __all__ = ["differences", "quiet_line", "render"]
 
-_EVICTIONS = {
-    "radix": "evicts whole leaves of its tree, so a shared beginning outlives the branches behind it",
-    "blocks": "evicts single blocks in the order they were freed, a prompt's end before its beginning",
-}
+
+_FIGURES = 63
+"""Cells that all figures of a run take beside its label."""
 
 
 def render(study: Study, screen: Screen) -> str:
@@ -33,13 +32,14 @@ def quiet_line(study: Study) -> str:
 
 
 def differences(study: Study) -> list[str]:
-    """What sets each run apart from the first one, in tokens and seconds, and why where that is known."""
-    first, *others = study.runs
-    lines = [_difference(run, first) for run in others]
-    kinds = {run.cache: run for run in study.runs if run.result.totals.evicted_tokens}
-    if len(kinds.keys() & _EVICTIONS.keys()) > 1:
-        lines.append("; ".join(f"{kinds[kind].engine} {how}" for kind, how in _EVICTIONS.items()))
-    return lines
+    """What sets each run apart from the first one, in tokens and seconds, and where eviction makes it."""
+    lines = []
+    for other in study.comparisons:
+        first, *more = other.reasons
+        lines += [f"{other.b} against {other.a}: {first}", *more]
+    return lines + [
+        f"one after the other: {count(tokens)} tokens served by {what}" for what, tokens in study.eviction
+    ]
 
 
 def _blocks(study: Study, screen: Screen) -> Iterator[RenderableType]:
@@ -63,7 +63,7 @@ def _blocks(study: Study, screen: Screen) -> Iterator[RenderableType]:
 
 
 def _runs(study: Study, screen: Screen) -> Table:
-    wide = screen.width >= 76
+    wide = screen.width >= _FIGURES + max(len(run.result.label) for run in study.runs)
     more = (">evicted", ">prefill s", ">decode s") if wide else ()
     table = grid("run", ">served", ">rate", *more, ">TTFT p50", ">p95")
     for run in study.runs:
@@ -71,7 +71,8 @@ def _runs(study: Study, screen: Screen) -> Table:
         cells = [compact(run.result.served_tokens), percent(run.result.rate)]
         if wide:
             prefill = totals.prefill_seconds + totals.mixed_seconds
-            cells += [compact(totals.evicted_tokens), f"{prefill:,.1f}", f"{totals.decode_seconds:,.1f}"]
+            spent = compact(totals.evicted_tokens), f"{prefill:,.1f}", f"{totals.decode_seconds:,.1f}"
+            cells += spent if run.cache != "hosted" else "---"
         table.add_row(
             Text(screen.safe(run.result.label)), *cells, _seconds(ttft["p50"]), _seconds(ttft["p95"])
         )
@@ -109,28 +110,6 @@ def _tokens(run: Run, bucket: str) -> int | None:
 
 def _share(run: Run, bucket: str) -> float | None:
     return next((row.share for row in run.ledger if row.bucket == bucket), None)
-
-
-def _difference(run: Run, first: Run) -> str:
-    ours, theirs = run.result, first.result
-    served = ours.served_tokens - theirs.served_tokens
-    parts = [f"{count(abs(served))} tokens {'more' if served >= 0 else 'fewer'} served"]
-    if ours.written_tokens is None and theirs.written_tokens is None:
-        for name in ("prefill", "decode", "mixed"):
-            label = "steps that do both" if name == "mixed" else name
-            seconds = getattr(ours.totals, f"{name}_seconds") - getattr(theirs.totals, f"{name}_seconds")
-            parts.append(f"{label} {_change(seconds)}")
-        waits = quantiles(ours.queue)["mean"], quantiles(theirs.queue)["mean"]
-        if waits[0] is not None and waits[1] is not None:
-            parts.append(f"queueing {_change(waits[0] - waits[1])} per request")
-        parts.append(f"the whole log {_change(ours.totals.makespan - theirs.totals.makespan)}")
-    return f"{ours.label} against {theirs.label}: {', '.join(parts)}"
-
-
-def _change(seconds: float) -> str:
-    if abs(seconds) < 0.0005:
-        return "the same"
-    return f"{abs(seconds):,.3f} s {'more' if seconds > 0 else 'less'}"
 
 
 def _seconds(value: float | None) -> str:

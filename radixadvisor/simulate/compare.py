@@ -117,8 +117,9 @@ def _reasons(a: SimulationResult, b: SimulationResult, rows: list[Row], parts: l
         found.append(
             (
                 abs(prefill.difference + mixed.difference),
-                f"{b.label} computes {abs(computed.difference):,.0f} {_more(computed.difference)} prompt tokens than {a.label} "
-                f"({abs(served.difference):,.0f} {_more(served.difference)} from the cache): "
+                f"{b.label} computes {abs(computed.difference):,.0f} {_more(computed.difference)} prompt "
+                f"tokens than {a.label} ({abs(served.difference):,.0f} {_more(served.difference)} from the "
+                "cache): "
                 f"steps that prefill take {_change(prefill.difference + mixed.difference)}",
             )
         )

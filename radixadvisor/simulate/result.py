@@ -121,11 +121,9 @@ class Meter:
         if step.decode:
             totals.decode_steps += step.passes
             totals.decoded_tokens += step.passes * len(step.decode)
-        now = self.cache.occupancy()
-        used = now.protected + now.held
-        self.peak = max(self.peak, used)
+        self.peak = max(self.peak, step.in_use)
         self.busy += step.seconds
-        self.area += used * step.seconds
+        self.area += step.in_use * step.seconds
 
     def occupation(self) -> Occupation:
         """The pool over all steps seen."""

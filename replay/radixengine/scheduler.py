@@ -22,7 +22,8 @@ from radixengine.state import Share, State
 
 class Step(NamedTuple):
     """One entry of the schedule: when it began, how long it took, the chunks ``(rid, start, tokens)`` it
-    prefilled, the requests it decoded ``passes`` times, and those that were retracted before it.
+    prefilled, the requests it decoded ``passes`` times, those that were retracted before it, and the tokens
+    of the pool that running requests used.
     """
 
     start: float
@@ -31,6 +32,7 @@ class Step(NamedTuple):
     decode: tuple[int, ...]
     passes: int
     retracted: tuple[int, ...]
+    in_use: int
 
 
 class Scheduler:
@@ -191,6 +193,7 @@ class Scheduler:
                 task.record.first_token = state.clock
             state.running.append(task)
             self._emit(task, min(task.limit, 1), outcome, done)
+        room = self.cache.occupancy()
         for task in done:
             self._finish(task)
         if done:
@@ -198,7 +201,8 @@ class Scheduler:
         if self._watch is not None:
             prefill = tuple((chunk.seq.rid, chunk.start, chunk.tokens) for chunk in chunks)
             rids = tuple(task.seq.rid for task, _ in decode)
-            self._watch(Step(start, outcome.seconds, prefill, rids, passes, tuple(retracted)))
+            in_use = room.protected + room.held
+            self._watch(Step(start, outcome.seconds, prefill, rids, passes, tuple(retracted), in_use))
 
     def _take(self, passes: int) -> list[tuple[Task, int]]:
         """Slots for the next decode passes of every running request; those that get none end here."""

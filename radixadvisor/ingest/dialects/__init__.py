@@ -7,8 +7,7 @@ from functools import cache
 from importlib import import_module
 
 from radixadvisor.errors import UnknownName
-
-from ..dialect import Dialect
+from radixadvisor.ingest.dialect import Dialect
 
 __all__ = ["by_name", "registry"]
 

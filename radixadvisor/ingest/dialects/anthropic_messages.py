@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from radixadvisor.ingest.bodies import read_call
+from radixadvisor.ingest.dialect import Dialect, Reader, Sign
+from radixadvisor.ingest.locate import locate
+from radixadvisor.ingest.raw import Fields, Raw, Unusable, array_of, first_byte, is_empty, label, object_of
+from radixadvisor.ingest.responses import response_in
 from radixadvisor.records import Request, Skip, Source
-
-from ..bodies import read_call
-from ..dialect import Dialect, Reader, Sign
-from ..locate import locate
-from ..raw import Fields, Raw, Unusable, array_of, first_byte, is_empty, label, object_of
-from ..responses import response_in
 
 __all__ = ["DIALECT"]
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from radixadvisor.ingest.bodies import position_id
+from radixadvisor.ingest.dialect import Dialect, Reader, Sign
+from radixadvisor.ingest.hashes import blocks_of, length_of
+from radixadvisor.ingest.raw import Fields, label
 from radixadvisor.records import Request, Skip, Source
-
-from ..bodies import position_id
-from ..dialect import Dialect, Reader, Sign
-from ..hashes import blocks_of, length_of
-from ..raw import Fields, label
 
 __all__ = ["DIALECT"]
 

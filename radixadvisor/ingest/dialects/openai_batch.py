@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from radixadvisor.ingest.bodies import read_call
+from radixadvisor.ingest.dialect import Dialect, Reader, Sign
+from radixadvisor.ingest.locate import Call
+from radixadvisor.ingest.raw import Fields, Unusable, object_of
 from radixadvisor.records import Request, Skip, Source
-
-from ..bodies import read_call
-from ..dialect import Dialect, Reader, Sign
-from ..locate import Call
-from ..raw import Fields, Unusable, object_of
 
 __all__ = ["DIALECT"]
 

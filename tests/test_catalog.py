@@ -81,7 +81,7 @@ def test_every_family_names_a_template_and_a_vocabulary_that_exist() -> None:
 @pytest.mark.parametrize(
     ("name", "provider"),
     [
-        *[("claude-opus-4", "anthropic"), ("gpt-4o", "openai"), ("gemini-2.0-flash", "google")],
+        *[("claude-opus-4", "anthropic"), ("gpt-4o", "openai"), ("gemini-2.0-flash", "gemini")],
         *[("deepseek-chat", "deepseek"), ("deepseek-ai/DeepSeek-V3", "self"), ("gpt-oss-20b", "self")],
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from radixadvisor.analysis.measure import HEADLINE, Measured
+from radixadvisor.analysis.measure import Measured
 from radixadvisor.measure.capacity import capacity_table, lru_curves
 from radixadvisor.measure.optimal import optimal_hits
 from radixadvisor.results import Bounds, CapacityRow
@@ -62,4 +62,4 @@ def bounds_of(found: Measured, missing: dict[str, str]) -> Bounds:
     everywhere = columns["elsewhere"] is not None
     if not everywhere:
         missing["bounds.every_segment_seen_before"] = missing["ledger.elsewhere"]
-    return Bounds(int(found.profiles[HEADLINE].sum()), None, None, seen if everywhere else None, None)
+    return Bounds(int(found.profiles[found.headline].sum()), None, None, seen if everywhere else None, None)

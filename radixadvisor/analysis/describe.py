@@ -167,6 +167,9 @@ def assumptions_of(trace: Trace, log: Log, found: Measured) -> tuple[Assumption,
                 "their outputs are never hit; output totals and times follow the assumed length",
             )
         )
+    told += [
+        Assumption(f"{note[:1].upper()}{note[1:]}.", f"hits of {found.headline}") for note in found.notes
+    ]
     if found.modelled_prefills:
         told.append(
             Assumption(

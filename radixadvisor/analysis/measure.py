@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from radixadvisor.analysis.hosted import hosted_profile, hosted_reasons, hosted_steps
 from radixadvisor.measure.elsewhere import covered_elsewhere
 from radixadvisor.measure.hits import (
     matches,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     Counts = NDArray[np.int64]
 
 PROFILES = ("sglang", "sglang-page16", "sglang-page64", "vllm", "trtllm", "none")
-HEADLINE = "sglang"
+ENGINE = "sglang"
 _TOKEN_BYTES = 4
 
 
@@ -35,8 +36,9 @@ class Measured:
     """Tokens per request in order of arrival.
 
     ``unlimited``: prompts alone; ``same_session`` and ``other_session`` the same by who came before;
-    ``profiles``: served by each engine with an unlimited pool, one request after the other; ``missing``: why
-    a bucket of the ledger was not evaluated.
+    ``profiles``: served by each engine with an unlimited pool, one request after the other, and by the hosted
+    API that served the log, if one did; ``headline``: the profile that the ledger starts from; ``missing``:
+    why a bucket of the ledger was not evaluated.
     """
 
     walks: Walks
@@ -45,8 +47,10 @@ class Measured:
     same_session: Counts
     other_session: Counts
     profiles: dict[str, Counts]
+    headline: str
     ledger: Ledger
     missing: dict[str, str]
+    notes: tuple[str, ...]
     modelled_prefills: int
 
 
@@ -69,9 +73,38 @@ def measure(trace: Trace) -> Measured:
     same, other = session_matches(walks, sessions)
     reuse = tokens(matches(walks, namespaces))
     profiles = {name: _served(_profile(name), reuse, lengths, unit) for name in PROFILES}
-    ledger, missing, modelled = _ledger(trace, walks, lengths, namespaces, reuse, unlimited, vocabularies)
+    missing = {"ledger.order": "this version measures; it does not prescribe yet"}
+    headline, modelled = ENGINE, 0
+    notes: tuple[str, ...] = ()
+    hosted = hosted_profile(trace)
+    if hosted is None:
+        steps, modelled = _engine_steps(trace, walks, lengths, namespaces, reuse, missing)
+    else:
+        headline = hosted.name
+        steps, notes = hosted_steps(trace, walks, lengths, namespaces, hosted)
+        missing |= hosted_reasons(steps)
+        served_by_api = steps["served"]
+        assert served_by_api is not None
+        profiles[headline] = served_by_api
+    alone = steps["isolation"]
+    if unit == 1 and alone is not None:
+        steps["elsewhere"] = alone + covered_elsewhere(
+            trace.prompts(), unlimited, vocabularies, counted_from=np.maximum(alone, unlimited)
+        )
+    else:
+        missing["ledger.elsewhere"] = "a hash trace shows no text beside the prefix"
     return Measured(
-        walks, lengths, unlimited, tokens(same), tokens(other), profiles, ledger, missing, modelled
+        walks=walks,
+        lengths=lengths,
+        unlimited=unlimited,
+        same_session=tokens(same),
+        other_session=tokens(other),
+        profiles=profiles,
+        headline=headline,
+        ledger=compose(lengths, steps),
+        missing=missing,
+        notes=notes,
+        modelled_prefills=modelled,
     )
 
 
@@ -95,58 +128,46 @@ def _numbers(names: list[str]) -> list[int]:
     return [numbers.setdefault(name, len(numbers)) for name in names]
 
 
-def _ledger(
+def _engine_steps(
     trace: Trace,
     walks: Walks,
     lengths: Counts,
     namespaces: list[int],
     reuse: Counts,
-    unlimited: Counts,
-    vocabularies: list[str],
-) -> tuple[Ledger, dict[str, str], int]:
-    """The ledger of the headline profile: each step lifts one restriction more, in the ledger's order."""
+    missing: dict[str, str],
+) -> tuple[dict[str, Counts | None], int]:
+    """Tokens served by an engine with an unlimited pool at the log's own times, one restriction lifted after
+    the other; and how many times to first token were modelled.
+    """
     import numpy as np
 
     unit = trace.unit
-    page = -(-engine(HEADLINE).page // unit) * unit
-    missing = {
-        "ledger.capacity": "no pool size is given: the pool counts as unlimited",
-        "ledger.order": "this version measures; it does not prescribe yet",
-    }
-    steps: dict[str, Counts | None] = {"served": served(reuse, lengths, page), "ttl": None}
-    times = _times(trace, lengths, reuse)
-    replicas = [trace.requests[index].replica for index in trace.order]
+    page = -(-engine(ENGINE).page // unit) * unit
+    missing["ledger.capacity"] = "no pool size is given: the pool counts as unlimited"
+    missing["ledger.ttl"] = "an engine's cache has no lifetime"
     split = namespaces
+    replicas = [trace.requests[index].replica for index in trace.order]
     if all(replica is not None for replica in replicas) and len(set(replicas)) > 1:
         split = _numbers([f"{space}|{replica}" for space, replica in zip(namespaces, replicas, strict=True)])
     else:
         missing["ledger.replicas"] = "the log does not name the replica of each request"
 
-    def kept(positions: Counts) -> Counts:
-        return served(np.minimum(positions * unit, lengths), lengths, page)
+    times = _times(trace, lengths, reuse)
 
+    def kept(groups: list[int]) -> Counts:
+        found = matches(walks, groups) if times is None else visible_matches(walks, *times[:3], groups)
+        return served(np.minimum(found * unit, lengths), lengths, page)
+
+    steps: dict[str, Counts | None] = {"served": kept(split)}
+    if split is not namespaces:
+        steps["replicas"] = kept(namespaces)
     if times is None:
-        for bucket in ("ttl", "in_flight"):
-            missing[f"ledger.{bucket}"] = "some requests have no timestamp"
-        steps["served"] = kept(matches(walks, split))
+        missing["ledger.in_flight"] = "some requests have no timestamp"
     else:
-        arrivals, first_tokens, ends, _ = times
-        steps["served"] = kept(visible_matches(walks, arrivals, first_tokens, ends, split))
-        steps["ttl"] = steps["served"]
-        if split is not namespaces:
-            steps["replicas"] = kept(visible_matches(walks, arrivals, first_tokens, ends, namespaces))
-        steps["in_flight"] = kept(matches(walks, namespaces))
-    if times is None and split is not namespaces:
-        steps["replicas"] = kept(matches(walks, namespaces))
+        steps["in_flight"] = served(reuse, lengths, page)
     steps["rounding"] = reuse
-    alone = np.minimum(matches(walks) * unit, lengths)
-    steps["isolation"] = alone
-    if unit == 1:
-        covered = covered_elsewhere(trace.prompts(), unlimited, vocabularies, counted_from=alone)
-        steps["elsewhere"] = alone + covered
-    else:
-        missing["ledger.elsewhere"] = "a hash trace shows no text beside the prefix"
-    return compose(lengths, steps), missing, 0 if times is None else times[3]
+    steps["isolation"] = np.minimum(matches(walks) * unit, lengths)
+    return steps, 0 if times is None else times[3]
 
 
 def _times(

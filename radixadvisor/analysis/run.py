@@ -17,7 +17,7 @@ from radixadvisor.analysis.describe import (
     tokenizers_of,
     untimed,
 )
-from radixadvisor.analysis.measure import HEADLINE, measure
+from radixadvisor.analysis.measure import measure
 from radixadvisor.analysis.options import AnalyzeOptions
 from radixadvisor.ingest import Log, no_usable_input, read_log
 from radixadvisor.results import Analysis, HitCount, HitRates, Hits, LedgerRow, Totals
@@ -81,7 +81,7 @@ def analyze_trace(trace: Trace, log: Log, options: AnalyzeOptions) -> Analysis:
         missing["hits.within_session"] = "the log names no sessions"
     if not trace.timed:
         missing["input.span_seconds"] = untimed(trace)
-    headline = found.profiles[HEADLINE]
+    headline = found.profiles[found.headline]
     rows, left_out = capacity_of(trace, found, kv_bytes)
     missing |= left_out
     return Analysis(
@@ -91,7 +91,7 @@ def analyze_trace(trace: Trace, log: Log, options: AnalyzeOptions) -> Analysis:
         hits=Hits(
             unlimited=_hits(found.unlimited, total),
             profiles={name: _hits(column, total) for name, column in found.profiles.items()},
-            headline=HEADLINE,
+            headline=found.headline,
             rates=_rates(headline, found.lengths),
             profile_rates={name: _rates(column, found.lengths) for name, column in found.profiles.items()},
             across_sessions=_hits(found.other_session, total),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
+from radixadvisor.analysis.columns import requests_of
 from radixadvisor.errors import UsageError
 from radixadvisor.ingest import Log
 from radixadvisor.report.study import Run, Study
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     Counts = NDArray[np.int64]
 
-__all__ = ["EngineSetting", "HostedSetting", "Setting", "requests_of", "shuffled", "study_of"]
+__all__ = ["EngineSetting", "HostedSetting", "Setting", "shuffled", "study_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,54 +50,6 @@ class HostedSetting:
 
 
 Setting = EngineSetting | HostedSetting
-
-
-class _Prompts(Sequence[bytes]):
-    """Packed prompts in input order, put together when they are asked for."""
-
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
-
-    def __len__(self) -> int:
-        return len(self._trace.requests)
-
-    @overload
-    def __getitem__(self, index: int) -> bytes: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[bytes]: ...
-    def __getitem__(self, index: int | slice) -> bytes | list[bytes]:
-        if isinstance(index, slice):
-            return [self._trace.prompt(number) for number in range(*index.indices(len(self)))]
-        return self._trace.prompt(index)
-
-    def __iter__(self) -> Iterator[bytes]:
-        return map(self._trace.prompt, range(len(self)))
-
-
-def requests_of(trace: Trace) -> Requests:
-    """A trace as the columns of a simulation, in input order."""
-    requests = trace.requests
-    latencies = [request.latency for request in requests]
-    replicas = [request.replica for request in requests]
-    known = sorted({replica for replica in replicas if replica is not None})
-    keys = [request.parameters.get("prompt_cache_key", "") for request in requests]
-    return Requests(
-        prompts=_Prompts(trace),
-        outputs=trace.outputs,
-        output_lengths=trace.output_lengths,
-        lengths=trace.lengths,
-        arrivals=[request.arrival or 0.0 for request in requests] if trace.timed else None,
-        latencies=[latency or 0.0 for latency in latencies] if None not in latencies else None,
-        namespaces=[trace.namespace(index) for index in range(len(requests))],
-        priorities=[request.priority for request in requests],
-        sessions=trace.sessions if trace.named_sessions else None,
-        replicas=[known.index(name) for name in replicas if name is not None]
-        if None not in replicas
-        else None,
-        keys=keys if any(keys) else None,
-        models=[request.model for request in requests],
-        unit=trace.unit,
-    )
 
 
 def shuffled(trace: Trace, options: TokenOptions, seed: int) -> Trace:
@@ -129,11 +82,12 @@ def study_of(
     Raises:
         UsageError: a setting does not fit the log or the engine.
     """
-    requests = requests_of(trace)
+    hosted = next((made.profile for made in settings if isinstance(made, HostedSetting)), None)
+    requests = requests_of(trace, hosted)
     elsewhere = _Elsewhere(trace)
     made = [_run(requests, setting, elsewhere) for setting in settings]
     if shuffled_trace is not None:
-        other, other_elsewhere = requests_of(shuffled_trace), _Elsewhere(shuffled_trace)
+        other, other_elsewhere = requests_of(shuffled_trace, hosted), _Elsewhere(shuffled_trace)
         made += [_run(other, setting, other_elsewhere, " shuffled") for setting in settings]
     runs = tuple(made)
     missing = {

@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     Times = NDArray[np.float64]
 
 
-def prompt_matches(walks: Walks) -> Counts:
-    """Longest common prefix of each prompt with any earlier *prompt*: no outputs, no groups."""
-    known = _repeated(walks.edges[walks.in_prompt])
-    return _lengths(walks, known)
+def prompt_matches(walks: Walks, groups: Sequence[int] | None = None) -> Counts:
+    """Longest common prefix of each prompt with any earlier *prompt* of its group: outputs do not count."""
+    return _lengths(walks, _repeated(_keys(walks, groups)[walks.in_prompt]))
 
 
 def matches(walks: Walks, groups: Sequence[int] | None = None) -> Counts:

@@ -71,8 +71,10 @@ def test_pages_and_groups_equal_caches_of_whole_pages(log, page: int) -> None:  
     groups = numbers(0, 2)
     walks = walks_of(prompts, outputs)
     whole = served(matches(walks, groups), walks.lengths, page)
+    bare = prompt_matches(walks, groups)
     for i, prompt in enumerate(prompts):
         earlier = [prompts[j] + outputs[j] for j in range(i) if groups[j] == groups[i]]
+        assert bare[i] == best(prompt, (prompts[j] for j in range(i) if groups[j] == groups[i]))
         stored = [sequence[: len(sequence) // page * page] for sequence in earlier]
         assert whole[i] == best(prompt[: max(len(prompt) - 1, 0)], stored) // page * page
 

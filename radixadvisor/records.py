@@ -58,7 +58,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Message:
-    """One turn. ``content`` is a string, the tuple of its parts, or None where the log has null or nothing."""
+    """One turn. ``content`` is a string, the tuple of its parts, None where the log has none."""
 
     role: str
     content: str | tuple[Part, ...] | None
@@ -101,7 +101,7 @@ class ToolSet:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """A prompt known by hashes alone: prefix-chained block ids, ``unit`` tokens each, the last one partial."""
+    """A prompt known by hashes alone: chained block ids, ``unit`` tokens each, the last one partial."""
 
     ids: tuple[int, ...]
     unit: int
@@ -135,7 +135,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a record stands: the file as named by the user and the line (or array element), counted from 1."""
+    """Where a record stands: the file as named, and the line (or array element), counted from 1."""
 
     file: str
     line: int

@@ -1,4 +1,4 @@
-"""DeepSeek V3, R1 and V3.1: system prompts first, then turns marked by tokens, closed only after an answer.
+"""DeepSeek V3 and R1: system prompts first, then turns marked by tokens, closed only after an answer.
 
 What a message prints depends on what came before it (was the last message a tool result, was there a call
 already). Some turns begin with plain text behind a turn that ends in plain text; those share a group.
@@ -19,12 +19,9 @@ from radixadvisor.render.text import (
     name_piece,
     role_error,
     sliced,
-    template_options,
-    tool_piece,
-    tool_set_of,
 )
 
-__all__ = ["DeepSeekR1", "DeepSeekTools", "DeepSeekV3", "DeepSeekV31"]
+__all__ = ["DeepSeekR1", "DeepSeekV3", "State", "Turn", "after_mark"]
 
 BOS, EOS = "<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>"
 USER, ASSISTANT = "<｜User｜>", "<｜Assistant｜>"
@@ -33,10 +30,10 @@ CALL, CALL_END, SEP = "<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>"
 OUTPUTS, OUTPUTS_END = "<｜tool▁outputs▁begin｜>", "<｜tool▁outputs▁end｜>"
 OUTPUT, OUTPUT_END = "<｜tool▁output▁begin｜>", "<｜tool▁output▁end｜>"
 
-_HEAD, _END = "head", "end"
+HEAD, END = "head", "end"
 
 
-class _Turn(NamedTuple):
+class Turn(NamedTuple):
     """How one message is printed: its form, whether its text may begin or end outside of added tokens."""
 
     form: str
@@ -44,7 +41,7 @@ class _Turn(NamedTuple):
     bare_end: bool
 
 
-class _State:
+class State:
     """What the template remembers from message to message."""
 
     __slots__ = ("after_tool", "after_user", "called", "returned")
@@ -53,7 +50,7 @@ class _State:
         self.after_tool = self.after_user = self.called = self.returned = False
 
 
-_USER_TURN = _Turn("user", False, True)
+USER_TURN = Turn("user", False, True)
 
 
 class DeepSeekV3:
@@ -73,8 +70,8 @@ class DeepSeekV3:
 
     def groups(self, request: Request) -> list[Group]:
         messages = messages_of(request)
-        state = _State()
-        turns: list[tuple[int, Message, _Turn]] = []
+        state = State()
+        turns: list[tuple[int, Message, Turn]] = []
         systems = []
         for index, message in enumerate(messages):
             role = ROLES.get(message.role)
@@ -98,17 +95,17 @@ class DeepSeekV3:
             bare = turn.bare_end
         ending = self._ending(state, request)
         if ending:
-            groups.append(Group((_END, ending), -1, 0))
+            groups.append(Group((END, ending), -1, 0))
         return groups
 
     def pieces(self, request: Request, group: Group) -> list[Piece]:
         form = group.key[0]
-        if form == _END:
+        if form == END:
             return [literal(str(group.key[1]))]
         messages = messages_of(request)
         pieces: list[Piece] = []
         forms = group.key
-        if form == _HEAD:
+        if form == HEAD:
             pieces, forms = self._head(request), group.key[2:]
         index = max(group.first, 0)
         for position in range(0, len(forms), 2):
@@ -120,7 +117,7 @@ class DeepSeekV3:
         return pieces
 
     def _head_group(self, request: Request, systems: list[Message]) -> Group:
-        return Group((_HEAD, tuple(systems)), -1, 0)
+        return Group((HEAD, tuple(systems)), -1, 0)
 
     def _head(self, request: Request) -> list[Piece]:
         messages = messages_of(request)
@@ -131,23 +128,23 @@ class DeepSeekV3:
             pieces += content_pieces(messages[index], index)
         return pieces
 
-    def _turn(self, state: _State, message: Message, role: str) -> _Turn | None:
+    def _turn(self, state: State, message: Message, role: str) -> Turn | None:
         if role == "user":
             state.after_tool = False
-            return _USER_TURN
+            return USER_TURN
         if role == "tool":
             state.after_tool = True
             first, state.returned = not state.returned, True
-            return _Turn("outputs" if first else "output", not first, False)
+            return Turn("outputs" if first else "output", not first, False)
         after_tool, state.after_tool = state.after_tool, False
         if message.content is not None:
-            return _Turn("answer after tool" if after_tool else "answer", False, False)
+            return Turn("answer after tool" if after_tool else "answer", False, False)
         if not message.tool_calls:
             return None
         first, state.called = not state.called, True
-        return _Turn("calls" if first else "more calls", not first, False)
+        return Turn("calls" if first else "more calls", not first, False)
 
-    def _ending(self, state: _State, request: Request) -> str:
+    def _ending(self, state: State, request: Request) -> str:
         return OUTPUTS_END if state.after_tool else ASSISTANT
 
     def _text(self, form: str, message: Message, index: int) -> list[Piece]:
@@ -184,21 +181,21 @@ class DeepSeekR1(DeepSeekV3):
     notes: tuple[str, ...] = ("DeepSeek's own template prints no tool definitions.",)
     added_tokens: tuple[str, ...] = (*DeepSeekV3.added_tokens, "<think>", "</think>")
 
-    def _turn(self, state: _State, message: Message, role: str) -> _Turn | None:
+    def _turn(self, state: State, message: Message, role: str) -> Turn | None:
         if role == "tool":
             state.after_tool = True
             first, state.returned = not state.returned, True
-            return _Turn("outputs" if first else "output", False, False)
+            return Turn("outputs" if first else "output", False, False)
         if role == "assistant" and message.tool_calls:
             state.after_tool = False
             first, state.called = not state.called, True
-            return _Turn("calls" if first else "more calls", not first, False)
+            return Turn("calls" if first else "more calls", not first, False)
         if role == "assistant":
             after_tool, state.after_tool = state.after_tool, False
-            return _Turn("answer after tool" if after_tool else "answer", False, False)
+            return Turn("answer after tool" if after_tool else "answer", False, False)
         return super()._turn(state, message, role)
 
-    def _ending(self, state: _State, request: Request) -> str:
+    def _ending(self, state: State, request: Request) -> str:
         return OUTPUTS_END if state.after_tool else f"{ASSISTANT}<think>\n"
 
     def _text(self, form: str, message: Message, index: int) -> list[Piece]:
@@ -206,7 +203,7 @@ class DeepSeekR1(DeepSeekV3):
         if form == "output":
             return [literal(OUTPUT), *content, literal(OUTPUT_END)]
         if form == "answer":
-            return [literal(ASSISTANT), *_after(content, "</think>", last=True), literal(EOS)]
+            return [literal(ASSISTANT), *after_mark(content, "</think>", last=True), literal(EOS)]
         if form not in ("calls", "more calls"):
             return super()._text(form, message, index)
         pieces: list[Piece] = []
@@ -217,70 +214,8 @@ class DeepSeekR1(DeepSeekV3):
         return [*pieces, literal(CALLS_END + EOS)]
 
 
-def _after(content: list[Piece], mark: str, *, last: bool) -> list[Piece]:
+def after_mark(content: list[Piece], mark: str, *, last: bool) -> list[Piece]:
     """What follows the first or last ``mark``, all of the content where there is none."""
     text = "".join(piece.text for piece in content)
     found = text.rfind(mark) if last else text.find(mark)
     return content if found < 0 else sliced(content, found + len(mark), len(text))
-
-
-class DeepSeekV31(DeepSeekV3):
-    """The template of DeepSeek V3.1 (``chat_template_kwargs.thinking``)."""
-
-    name = "deepseek-v3.1"
-    notes: tuple[str, ...] = ("DeepSeek's own template prints no tool definitions.",)
-    added_tokens: tuple[str, ...] = (*DeepSeekV3.added_tokens, "<think>", "</think>")
-
-    def _turn(self, state: _State, message: Message, role: str) -> _Turn | None:
-        asked, state.after_user = state.after_user, role == "user"
-        after_tool, state.after_tool = state.after_tool, role == "tool"
-        if role == "user":
-            return _USER_TURN
-        if role == "tool":
-            return _Turn("output", False, False)
-        if message.tool_calls:
-            return _Turn("asked calls" if asked else "calls", not asked, False)
-        form = "answer after tool" if after_tool else "answer"
-        return _Turn("asked " + form if asked else form, not asked, False)
-
-    def _ending(self, state: _State, request: Request) -> str:
-        if not state.after_user:
-            return ""
-        return ASSISTANT + ("<think>" if template_options(request).get("thinking") else "</think>")
-
-    def _text(self, form: str, message: Message, index: int) -> list[Piece]:
-        content = content_pieces(message, index)
-        if form == "user":
-            return [literal(USER), *content]
-        if form == "output":
-            return [literal(OUTPUT), *content, literal(OUTPUT_END)]
-        pieces = [literal(f"{ASSISTANT}</think>")] if form.startswith("asked") else []
-        if form.endswith("answer after tool"):
-            return [*pieces, *content, literal(EOS)]
-        if form.endswith("answer"):
-            return [*pieces, *_after(content, "</think>", last=False), literal(EOS)]
-        pieces += [*content, literal(CALLS)]
-        for number, call in enumerate(message.tool_calls):
-            name, arguments = name_piece(call, index, number), argument_piece(call.arguments, index, number)
-            pieces += [literal(CALL), name, literal(SEP), arguments, literal(CALL_END)]
-        return [*pieces, literal(CALLS_END + EOS)]
-
-
-class DeepSeekTools(DeepSeekV31):
-    """V3.1 with the tools behind the system prompts: a stand-in where the real place is unknown."""
-
-    name = "deepseek-tools"
-    exact = False
-    notes: tuple[str, ...] = ()
-
-    def _head_group(self, request: Request, systems: list[Message]) -> Group:
-        return Group((_HEAD, (tool_set_of(request), *systems)), -1, 0)
-
-    def _head(self, request: Request) -> list[Piece]:
-        pieces = super()._head(request)
-        tools = tool_set_of(request)
-        if tools is not None:
-            pieces.append(literal("\n\n## Tools\n"))
-            for number in range(len(tools.tools)):
-                pieces += [literal("\n"), tool_piece(tools, number)]
-        return pieces

@@ -9,7 +9,8 @@ from radixadvisor.errors import UnknownName
 from radixadvisor.records import Message, Request, Source, Tool, ToolCall, ToolSet
 from radixadvisor.render.base import Renderer, RenderError
 from radixadvisor.render.chatml import AnthropicOrder, GenericChatML
-from radixadvisor.render.deepseek import DeepSeekR1, DeepSeekTools, DeepSeekV3, DeepSeekV31
+from radixadvisor.render.deepseek import DeepSeekR1, DeepSeekV3
+from radixadvisor.render.deepseek31 import DeepSeekTools, DeepSeekV31
 from radixadvisor.render.harmony import Harmony
 from radixadvisor.render.llama3 import Llama31, Llama32, Llama33
 from radixadvisor.render.mistral import MistralV3, MistralV7

@@ -26,6 +26,7 @@ from radixadvisor.tokens.base import (
     unpack,
     verify,
 )
+from radixadvisor.tokens.checked import by_reference, checked
 from radixadvisor.tokens.vocabularies import VOCABULARIES, BuiltIn, built_in, vocabulary_names
 
 # One of each set of ordinary tokens; the others differ in their added tokens alone.
@@ -142,12 +143,18 @@ def test_real_prompts_encode_alike_in_parts_and_by_the_reference(name: str, shar
     assert verify(tokenizer, [text[:2_000] for text in texts]) == []
 
 
-def test_verify_names_the_samples_that_differ() -> None:
+def test_where_samples_differ_the_reference_takes_over() -> None:
     class Broken(BuiltIn):
         def encode(self, text: str) -> bytes:
             return super().encode(text.replace("bad", "worse"))
 
-    assert verify(Broken("o200k"), ["good", "bad", "fine"]) == ["bad"]
+    broken, samples = Broken("o200k"), ["good", "bad", "fine"]
+    assert verify(broken, samples) == ["bad"]
+    repaired, wrong = checked(broken, samples)
+    assert wrong == 1 and "replaced" in repaired.notes[-1]
+    assert repaired.encode("bad") == built_in("o200k").encode("bad") != broken.encode("bad")
+    assert checked(built_in("o200k"), samples) == (built_in("o200k"), 0)
+    assert by_reference(repaired) is repaired
 
 
 @cache

@@ -1,0 +1,74 @@
+"""The run-time check of a fast engine: the reference takes over if samples of a log differ."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from radixadvisor.tokens.base import Encode, Tokenizer, verify
+
+__all__ = ["by_reference", "checked"]
+
+
+@dataclass(frozen=True, slots=True)
+class _ByReference:
+    """A tokenizer whose reference encodes in its place; everything else is the tokenizer's own."""
+
+    base: Tokenizer
+    encoder: Encode
+    notes: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return self.base.name
+
+    @property
+    def special(self) -> Mapping[str, int]:
+        return self.base.special
+
+    @property
+    def added(self) -> re.Pattern[str] | None:
+        return self.base.added
+
+    @property
+    def whole_prompt(self) -> bool:
+        return self.base.whole_prompt
+
+    @property
+    def safe_split(self) -> re.Pattern[str] | None:
+        return self.base.safe_split
+
+    @property
+    def vocab_hash(self) -> str:
+        return self.base.vocab_hash
+
+    def encode(self, text: str) -> bytes:
+        return self.encoder(text)
+
+    def decode(self, tokens: bytes) -> str:
+        return self.base.decode(tokens)
+
+    def reference(self) -> Encode | None:
+        return None
+
+
+def by_reference(tokenizer: Tokenizer) -> Tokenizer:
+    """The same vocabulary on its reference engine; the tokenizer itself where it has none."""
+    encoder = tokenizer.reference()
+    return tokenizer if encoder is None else _ByReference(tokenizer, encoder, tokenizer.notes)
+
+
+def checked(tokenizer: Tokenizer, samples: Iterable[str]) -> tuple[Tokenizer, int]:
+    """The tokenizer to go on with and the number of samples that its fast engine encoded differently.
+
+    With any difference it is the reference, which is slower, and a note says so; what was encoded before must
+    be encoded again.
+    """
+    wrong = len(verify(tokenizer, samples))
+    if not wrong:
+        return tokenizer, 0
+    slower = by_reference(tokenizer)
+    assert isinstance(slower, _ByReference)
+    note = f"The fast engine of {tokenizer.name} differed from its reference on {wrong} samples: replaced."
+    return replace(slower, notes=(*slower.notes, note)), wrong

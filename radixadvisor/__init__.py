@@ -11,11 +11,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from radixadvisor.report.report import Report, analyze
+    from radixadvisor.report.report import Report, analyze, load
+    from radixadvisor.trace import Trace
 
-__all__ = ["Report", "__version__", "analyze"]
+__all__ = ["Report", "Trace", "__version__", "analyze", "load"]
 
-_HOMES = {"Report": "radixadvisor.report.report", "analyze": "radixadvisor.report.report"}
+_HOMES = {
+    "Report": "radixadvisor.report.report",
+    "Trace": "radixadvisor.trace",
+    "analyze": "radixadvisor.report.report",
+    "load": "radixadvisor.report.report",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -3,40 +3,36 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
-from radixadvisor.cli import app, main
+from radixadvisor.cli import app
+from tests.update_readme import README, REPOSITORY, SHOWN, printed
 
-REPOSITORY = Path(__file__).resolve().parents[1]
-README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
+TEXT = README.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(("arguments", "output"), SHOWN.findall(TEXT))
 def test_the_output_shown_is_the_output_printed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    arguments: str, output: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(REPOSITORY)
     monkeypatch.setenv("COLUMNS", "80")
-    shown = [block for block in BLOCKS if block.startswith("$ radixadvisor ")]
-    assert shown
-    for block in shown:
-        command, _, expected = block.partition("\n")
-        assert main(["--out", str(tmp_path), *command.split()[2:]]) == 0
-        assert capsys.readouterr().out == expected
+    assert printed(arguments) == output, "python -m tests.update_readme brings the README up to date"
+
+
+def test_analyze_is_shown() -> None:
+    assert any(arguments.startswith("analyze ") for arguments, _ in SHOWN.findall(TEXT))
 
 
 def test_every_command_is_in_the_table() -> None:
-    named = re.findall(r"^\| `radixadvisor (\w+) ", README, flags=re.MULTILINE)
+    named = re.findall(r"^\| `radixadvisor (\w+) ", TEXT, flags=re.MULTILINE)
     commands = [command.callback.__name__ for command in app.registered_commands if command.callback]
     assert named == sorted(commands)
 
 
 def test_installing_and_testing_are_one_line_each() -> None:
-    lines = [block for block in BLOCKS if block.startswith("pip install")]
-    assert [line.count("\n") for line in lines] == [1, 1]
-    assert "radixadvisor analyze samples/" in lines[0]
+    lines = re.findall(r"^```\n(pip install .*\n)```$", TEXT, flags=re.MULTILINE)
+    assert len(lines) == 2
+    assert lines[0].startswith("pip install . && radixadvisor analyze samples/")
     assert lines[1].endswith("python -m pytest\n")
-    sample = lines[0].split()[-1]
-    assert (REPOSITORY / sample).is_file()
+    assert (REPOSITORY / lines[0].split()[-1]).is_file()

@@ -93,7 +93,7 @@ def code(text: str) -> str:
 
 _ACTIVE = re.compile(r"[\\`*\[\]<>#|~]|(?<![^\W_])_|_(?![^\W_])")
 _LINKING = re.compile(r"(?i)(?<=[a-z])(:)(?=//)|(?<=www)(\.)")
-_LEADING = re.compile(r"^\s*(?:([-+=])|(\d+)([.)])(?=\s))")
+_LEADING = re.compile(r"^\s*(?:([-+=])|(\d+)([.)])(?=\s|$))")
 
 
 def prose(text: str) -> str:

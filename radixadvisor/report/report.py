@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from radixadvisor.report.json import to_dict, to_json
 from radixadvisor.report.markdown import to_markdown
 from radixadvisor.report.write import Written, write_reports
 from radixadvisor.results import Analysis
 
-__all__ = ["Report", "analyze"]
+if TYPE_CHECKING:
+    from radixadvisor.trace import Trace
+
+__all__ = ["Report", "analyze", "load"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,22 @@ class Report:
             OutputError: the folder cannot be written.
         """
         return write_reports(self.analysis, Path(folder))
+
+
+def load(*logs: str, **options: Any) -> Trace:
+    """Read and tokenize request logs.
+
+    Args:
+        logs: files or globs.
+        options: fields of ``radixadvisor.analysis.AnalyzeOptions``, such as ``tokenizer`` or ``limit``.
+
+    Raises:
+        NoUsableInput: no request is left.
+        UsageError: a file or an option cannot work.
+    """
+    from radixadvisor.analysis import AnalyzeOptions, open_trace
+
+    return open_trace(logs, AnalyzeOptions(**options))[0]
 
 
 def analyze(*logs: str, **options: Any) -> Report:

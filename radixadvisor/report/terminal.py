@@ -143,6 +143,9 @@ class _Page:
         for reason, names in self._shown.missing:
             advice = remedy(names)
             lines.append(f"{', '.join(names)}: {reason}" + (f" -> {advice}" if advice else ""))
+        if len(lines) > _MOST_REASONS:
+            rest = plural(len(lines) - _MOST_REASONS, "more reason")
+            lines = [*lines[:_MOST_REASONS], f"and {rest}: see not_evaluated in report.json"]
         return self._screen.bullets(lines)
 
 

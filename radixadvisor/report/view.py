@@ -170,7 +170,8 @@ def _headline(analysis: Analysis) -> str:
     served = hits.profiles.get(hits.headline)
     if served is None:
         return f"{repeated}."
-    return f"{repeated}; {hits.headline} serves {percent(served.rate)} from its cache."
+    more = ", which reuses outputs too," if served.tokens > hits.unlimited.tokens else ""
+    return f"{repeated}; {hits.headline}{more} serves {percent(served.rate)} from its cache."
 
 
 def _sessions(analysis: Analysis) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import radixadvisor
 from radixadvisor.errors import OutputError
 from radixadvisor.report.json import to_json
 from radixadvisor.report.markdown import to_markdown
@@ -105,3 +106,14 @@ def test_a_report_shows_itself(tmp_path: Path) -> None:
     assert report.to_markdown() == to_markdown(ordinary())
     assert max(map(len, report.to_text(60).splitlines())) <= 60
     assert len(report.write(tmp_path).paths) == 2
+
+
+def test_the_functions_of_the_package() -> None:
+    sample = str(Path(__file__).resolve().parents[2] / "samples" / "three.jsonl")
+    trace = radixadvisor.load(sample, limit=2)
+    assert isinstance(trace, radixadvisor.Trace)
+    assert len(trace.requests) == 2
+    report = radixadvisor.analyze(sample, model="llama-3.1-8b")
+    assert isinstance(report, radixadvisor.Report)
+    assert report.analysis.input.requests == 3
+    assert report.analysis.model == "llama-3.1-8b"

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 __all__ = [
     "Blocks",
     "CacheControl",
+    "EditSpec",
     "Message",
     "Output",
     "Part",
@@ -181,3 +182,18 @@ class Skip:
     source: Source
     reason: str
     detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EditSpec:
+    """A fix as data: the name of an edit, its parameters, and the applications that it touches.
+
+    ``kind`` names a function of ``prescribe.edits`` (Request -> Request; pure, idempotent, keeps the order of
+    turns); ``parameters`` are sorted (name, value) pairs; ``clusters`` are the template clusters whose
+    requests it edits; ``safety`` is ``safe``, ``review`` or ``never``.
+    """
+
+    kind: str
+    safety: str
+    clusters: tuple[int, ...]
+    parameters: tuple[tuple[str, str], ...] = ()

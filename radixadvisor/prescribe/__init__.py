@@ -1,0 +1,1 @@
+"""What to change, and what it is worth: edits on requests, applied and measured again."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -24,11 +25,12 @@ class Context:
     """What the readers of one log share.
 
     ``sample`` holds the first records: facts that no single record tells (the unit of a duration) are decided
-    on them.
+    on them. ``remarks`` counts what the reader of a report must know beside the skips.
     """
 
     interner: Interner = field(default_factory=Interner)
     clock: Clock = field(default_factory=Clock)
+    remarks: Counter[str] = field(default_factory=Counter)
     sample: Sequence[Fields] = ()
     units: dict[str, str] = field(default_factory=dict)
 
@@ -64,9 +66,12 @@ def _facts(record: Fields) -> Iterator[dict[str, Named]]:
 def _times(found: Mapping[str, Named], answer: Answer, context: Context) -> _Times:
     """Arrival, latency and time to first token. Arrival is the start, else the end less the latency.
 
-    A response's ``created`` is an end. In a record that merges request and response, so is its ``created``.
+    A response's ``created`` is an end, also where a record merges request and response.
     """
     clock = context.clock
+    created = answer.fields.get("created", answer.fields.get("created_at"))
+    if created is not None and "start" in found and found["start"][0] is created:
+        found = {name: value for name, value in found.items() if name != "start"}
 
     def stamp(name: str) -> float | None:
         return clock.read(*found[name]) if name in found else None
@@ -80,7 +85,7 @@ def _times(found: Mapping[str, Named], answer: Answer, context: Context) -> _Tim
     start, end = stamp("start"), stamp("end")
     latency, ttft = seconds("latency", 300.0), seconds("ttft", 60.0)
     if start is None and end is None:
-        end = clock.read(answer.fields.get("created", answer.fields.get("created_at")))
+        end = clock.read(created)
     if latency is None and start is not None and end is not None and end >= start:
         latency = end - start
     arrival = start
@@ -111,7 +116,7 @@ def read_call(call: Call, source: Source, context: Context) -> list[Request | Sk
     interner = context.interner
     found = said(call)
     refuse_other_kinds(call, found)
-    answer = _answer(call, interner)
+    answer = _answer(call, context)
     failed = failure(found, answer.fields)
     if failed is not None:
         raise Unusable("failed request", failed)
@@ -158,8 +163,9 @@ def read_call(call: Call, source: Source, context: Context) -> list[Request | Sk
     ]
 
 
-def _answer(call: Call, interner: Interner) -> Answer:
+def _answer(call: Call, context: Context) -> Answer:
     """The response of a call, wherever it stands; an unreadable one costs the output, not the request."""
+    interner = context.interner
     raw = call.response
     for fields in (*call.around, call.body):
         if raw is None:
@@ -172,5 +178,6 @@ def _answer(call: Call, interner: Interner) -> Answer:
         return Answer(None, {})
     try:
         return read_answer(raw, interner)
-    except Unusable:
+    except Unusable as fault:
+        context.remarks[f"responses could not be read ({fault.reason}); their requests have no output"] += 1
         return Answer(None, {})

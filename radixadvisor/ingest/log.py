@@ -172,6 +172,7 @@ class Log:
                 self.skips.add(record)
             yield record
         self.notes += context.clock.notes()
+        self.notes += [f"{count} {remark}." for remark, count in sorted(context.remarks.items())]
 
     def _records(self, context: Context, readers: dict[str, Reader]) -> Iterator[Request | Skip]:
         for item in self._inputs:
@@ -179,7 +180,7 @@ class Log:
             self._note(opened)
             dialect = opened.detection.dialect
             if dialect.name not in readers:
-                own = Context(context.interner, context.clock, opened.sample)
+                own = Context(context.interner, context.clock, context.remarks, opened.sample)
                 readers[dialect.name] = dialect.reader(own)
             try:
                 yield from _read(opened, readers[dialect.name])

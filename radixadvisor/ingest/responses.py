@@ -68,9 +68,9 @@ def response_in(fields: Fields) -> Raw | None:
 
 
 class _Choice(msgspec.Struct, gc=False):
-    message: Raw = Raw()
-    text: Raw = Raw()
-    finish_reason: Raw = Raw()
+    message: Raw = Raw(b"null")
+    text: Raw = Raw(b"null")
+    finish_reason: Raw = Raw(b"null")
 
 
 _CHOICES = msgspec.json.Decoder(list[_Choice])

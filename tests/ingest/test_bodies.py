@@ -123,6 +123,7 @@ def test_what_an_envelope_says(tmp_path: Path, fields: dict[str, Any], field: st
         ("[1, 2]", Output(text="[1, 2]")),
         ({"answer": 42}, Output(text='{"answer": 42}')),
         ([5, 6], Output(tokens=array("i", [5, 6]).tobytes())),
+        ({"choices": [{"text": "t"}]}, Output(text="t")),
         ({"choices": [{"text": "t", "finish_reason": "length"}]}, Output(text="t", stopped=False)),
         ({"output_text": "t"}, Output(text="t")),
         ({"id": "x", "choices": []}, None),
@@ -138,6 +139,16 @@ def test_a_response_cut_by_its_limit_has_no_stop_token(tmp_path: Path) -> None:
     cut = {"choices": [{"message": {"role": "assistant", "content": "a"}, "finish_reason": "length"}]}
     request = one(tmp_path, {"messages": MESSAGES, "response": cut})
     assert request.output and request.output.stopped is False
+
+
+def test_an_unreadable_response_costs_the_output_and_is_told(tmp_path: Path) -> None:
+    line = json.dumps({"messages": MESSAGES, "response": {"role": "assistant", "content": "?"}}).encode()
+    line = line.replace(b"?", b"\xff")
+    read = read_bytes(tmp_path, line)
+    assert [request.output for request in read.requests] == [None]
+    assert read.log.notes == [
+        "1 responses could not be read (not valid UTF-8); their requests have no output."
+    ]
 
 
 def test_reasoning_and_calls_of_a_response_are_kept(tmp_path: Path) -> None:

@@ -128,6 +128,8 @@ def test_the_unit_of_a_nameless_duration_is_told_from_the_sample(values: list[fl
         ({"timestamp": 1e9, "completionStartTime": 1e9 + 0.5}, 1e9, None, 0.5),
         ({"latency_ms": 500, "response": {"created": 1e9, "choices": []}}, 1e9 - 0.5, 0.5, None),
         ({"timestamp": 1e9, "response": {"created": 1e9 + 3, "choices": []}}, 1e9, None, None),
+        ({"created": 1e9, "choices": [], "latency_ms": 500}, 1e9, 0.5, None),
+        ({"created": 1e9, "choices": [{"text": "x"}], "latency_ms": 500}, 1e9 - 0.5, 0.5, None),
         ({"time": "NaN-ish"}, None, None, None),
     ],
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from radixengine.block_table import BlockTable
-from radixengine.cache import TOKEN_BYTES, Match, Occupancy, Sequence
+from radixengine.cache import TOKEN_BYTES, Match, Occupancy, Sequence, decode_in_turn
 from radixengine.free_queue import FreeQueue
 from radixengine.partial import PartialIndex
 
@@ -125,6 +125,10 @@ class BlockCache:
         if not seq.cache_prompt_only and table.tokens // size > table.registered:
             self._register(table, seq.prompt + seq.output)
         return steps
+
+    def decode_together(self, seqs: list[Sequence], steps: int) -> list[int]:
+        """Sequence by sequence."""
+        return decode_in_turn(self, seqs, steps)
 
     def finish(self, seq: Sequence) -> None:
         """Release the blocks; those with a key stay findable until they are popped."""

@@ -94,8 +94,23 @@ class PrefixCache(Protocol):
     def decode(self, seq: Sequence, steps: int) -> int:
         """Take slots for up to ``steps`` decode steps one after the other; returns how many found room."""
 
+    def decode_together(self, seqs: list[Sequence], steps: int) -> list[int]:
+        """As ``decode``, step by step for all sequences in turn; how many steps each found room for."""
+
     def finish(self, seq: Sequence) -> None:
         """Cache what has KV, give back duplicates and partial pages, release every lock."""
 
     def retract(self, seq: Sequence) -> None:
         """Take a running sequence out: its locks go, its unshared slots are freed."""
+
+
+def decode_in_turn(cache: PrefixCache, seqs: list[Sequence], steps: int) -> list[int]:
+    """``decode_together`` for any cache: sequence by sequence, with the outcome of step by step.
+
+    Both evict the same shortest run of victims. But with pages a step checks for room even where it opens no
+    page, so the last step's checks are made in their own order.
+    """
+    if steps == 1 or cache.page_size == 1:
+        return [cache.decode(seq, steps) for seq in seqs]
+    early = [cache.decode(seq, steps - 1) for seq in seqs]
+    return [count + cache.decode(seq, 1) for seq, count in zip(seqs, early, strict=True)]

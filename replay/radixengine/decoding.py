@@ -45,17 +45,10 @@ class Decoding:
         return self._executor.lookahead(Batch((), tuple(task.seq for task in state.running), low), seconds)
 
     def take(self, passes: int) -> list[tuple[Task, int]]:
-        """Take every running request's slots for its next passes, and say how many passes each got.
-
-        Slots are taken request by request, which leaves the cache as if they were taken pass by pass: both
-        evict the same shortest run of victims. With pages, a pass checks for room even where it opens none;
-        so the last pass's checks are made in their own order if there is something to evict.
-        """
-        running, decode, page = self._state.running, self._cache.decode, self._cache.page_size
-        if passes > 1 and page > 1 and self._cache.occupancy().free < self._need(passes) + page:
-            early = [decode(task.seq, passes - 1) for task in running]
-            return [(task, count + decode(task.seq, 1)) for task, count in zip(running, early, strict=True)]
-        return [(task, decode(task.seq, passes)) for task in running]
+        """Take every running request's slots for its next passes, and say how many passes each got."""
+        running = self._state.running
+        counts = self._cache.decode_together([task.seq for task in running], passes)
+        return list(zip(running, counts, strict=True))
 
     def make_room(self) -> list[int]:
         """Retract requests until all that stay can take one more decode pass; the rids of those gone."""

@@ -35,6 +35,11 @@ class Evictor:
         self._evict(short if self._profile.shortfall else tokens)
         return self._pool.free >= tokens
 
+    def close_gap(self, tokens: int) -> bool:
+        """As ``make_room``, evicting only what is missing whatever the profile says."""
+        self._evict(tokens - self._pool.free)
+        return self._pool.free >= tokens
+
     def _evict(self, tokens: int) -> None:
         """Free at least ``tokens``, or all that can go: whole leaves, or the pages at their tails."""
         page = self._tree.page_size

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from radixengine.cache import Match, Occupancy, Sequence
+from radixengine.cache import Match, Occupancy, Sequence, decode_in_turn
 
 
 class NoCache:
@@ -68,6 +68,16 @@ class NoCache:
         seq.state += steps
         seq.computed = seq.state
         return steps
+
+    def decode_together(self, seqs: list[Sequence], steps: int) -> list[int]:
+        """Unit pages are taken for all sequences at once."""
+        total = steps * len(seqs)
+        if self.page_size > 1 or total > self.capacity - self._held:
+            return decode_in_turn(self, seqs, steps)
+        self._held += total
+        for seq in seqs:
+            seq.state = seq.computed = seq.state + steps
+        return [steps] * len(seqs)
 
     def finish(self, seq: Sequence) -> None:
         """Free everything."""

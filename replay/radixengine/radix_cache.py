@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from radixengine.cache import TOKEN_BYTES, Match, Occupancy, Sequence
+from radixengine.cache import TOKEN_BYTES, Match, Occupancy, Sequence, decode_in_turn
 from radixengine.evictor import Evictor
 from radixengine.holding import Holding, Ledger
 from radixengine.host import build_tiers
@@ -153,6 +153,19 @@ class RadixCache:
             done += step
         seq.computed = holding.taken
         return done
+
+    def decode_together(self, seqs: list[Sequence], steps: int) -> list[int]:
+        """Unit pages without a table are only counted: they are taken for all sequences at once."""
+        total = steps * len(seqs)
+        if self.page_size > 1 or self.ledger.table is not None or not self._evictor.close_gap(total):
+            return decode_in_turn(self, seqs, steps)
+        self._pool.take(total)
+        self.ledger.held += total
+        for seq in seqs:
+            holding = seq.state
+            holding.held += steps
+            holding.taken = seq.computed = holding.taken + steps
+        return [steps] * len(seqs)
 
     def finish(self, seq: Sequence) -> None:
         """Insert the whole pages of prompt and output that have KV, give everything else back, unlock."""

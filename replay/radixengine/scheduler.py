@@ -178,8 +178,11 @@ class Scheduler:
             self._share.decoded(passes)
         done: list[Task] = []
         for task, taken in decode:
-            task.record.truncated = taken < passes
-            self._emit(task, taken, outcome, done)
+            task.emitted += taken
+            if taken < passes:
+                task.record.truncated = True
+            if task.emitted >= task.limit or taken < passes:
+                done.append(task)
         for task, chunk in cuts:
             if not self.config.visible_at_schedule:
                 self.cache.publish(chunk.seq)
@@ -192,7 +195,11 @@ class Scheduler:
             if not task.before:
                 task.record.first_token = state.clock
             state.running.append(task)
-            self._emit(task, min(task.limit, 1), outcome, done)
+            task.emitted = min(task.limit, 1)
+            if task.emitted >= task.limit:
+                done.append(task)
+        if outcome.tokens is not None:
+            done = self._sampled(outcome, done)
         room = self.cache.occupancy()
         for task in done:
             self._finish(task)
@@ -214,12 +221,14 @@ class Scheduler:
         self.state.running = [task for task, count in taken if count]
         return [(task, count) for task, count in taken if count]
 
-    def _emit(self, task: Task, tokens: int, outcome: Outcome, done: list[Task]) -> None:
-        task.emitted += tokens
-        if outcome.tokens is not None:
+    def _sampled(self, outcome: Outcome, done: list[Task]) -> list[Task]:
+        """Append what the executor sampled; those that are done, a stop token included."""
+        assert outcome.tokens is not None
+        for task in self.state.running:
             task.seq.output += outcome.tokens.get(task.seq.rid, b"")
-        if task.remaining <= 0 or task.record.truncated or task.seq.rid in outcome.ended:
-            done.append(task)
+        return done + [
+            task for task in self.state.running if task.seq.rid in outcome.ended and task not in done
+        ]
 
     def _finish(self, task: Task) -> None:
         self.cache.finish(task.seq)

@@ -11,19 +11,23 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from radixadvisor.errors import UnknownName
+from radixadvisor.errors import UnknownName, UsageError
 from radixadvisor.paths import data_dir
 
 __all__ = [
     "KV_BYTES",
     "SELF_HOSTED",
     "Family",
+    "Gpu",
     "Model",
     "families",
     "family_of",
     "find_model",
+    "gpu",
+    "gpus",
     "model",
     "models",
+    "pool_tokens",
 ]
 
 SELF_HOSTED = "self"
@@ -56,17 +60,30 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model whose shape is known. ``kv_bytes_per_token`` counts all layers in bfloat16."""
+    """A model whose shape is known. ``kv_bytes_per_token`` counts all layers in bfloat16, ``parameters`` all
+    weights, embeddings included.
+    """
 
     name: str
     pattern: re.Pattern[str]
     kv_bytes_per_token: int
+    parameters: int
     source: str
     checked: str
 
     def kv_bytes(self, dtype: str) -> int:
         """Bytes of KV per token at a precision named in ``KV_BYTES``."""
         return self.kv_bytes_per_token * KV_BYTES[dtype.lower()] // KV_BYTES["bf16"]
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """One card. ``memory_gib`` is what it holds."""
+
+    name: str
+    memory_gib: float
+    source: str
+    checked: str
 
 
 def _normal(name: str) -> str:
@@ -105,6 +122,7 @@ def models() -> tuple[Model, ...]:
             name=row["name"],
             pattern=re.compile(row["match"]),
             kv_bytes_per_token=row["kv_bytes_per_token"],
+            parameters=row["parameters"],
             source=row["source"],
             checked=row["checked"].isoformat(),
         )
@@ -137,3 +155,47 @@ def model(name: str) -> Model:
     if found is None:
         raise UnknownName("model", name, [entry.name for entry in models()])
     return found
+
+
+@lru_cache(maxsize=1)
+def gpus() -> tuple[Gpu, ...]:
+    """Every card that is known, by name."""
+    table = tomllib.loads((data_dir("rules") / "gpus.toml").read_text(encoding="utf-8"))
+    rows = (
+        Gpu(row["name"], row["memory_gib"], row["source"], row["checked"].isoformat()) for row in table["gpu"]
+    )
+    return tuple(sorted(rows, key=lambda card: card.name))
+
+
+def gpu(name: str) -> Gpu:
+    """A card by its name, or by the beginning of it, in any case (``h100-sxm``).
+
+    Raises:
+        UnknownName: no card, or more than one, goes by that name.
+    """
+    wanted = name.strip().lower()
+    found = [card for card in gpus() if card.name.lower() == wanted]
+    found = found or [card for card in gpus() if card.name.lower().startswith(wanted)]
+    if len(found) != 1:
+        raise UnknownName("GPU", name, [card.name for card in gpus()])
+    return found[0]
+
+
+def pool_tokens(target: Model, card: Gpu, *, kv_dtype: str = "bf16", memory_fraction: float = 0.88) -> int:
+    """Tokens of KV that one card has room for beside the model's weights in bfloat16.
+
+    ``memory_fraction`` is the share of the card that weights and KV may take together (SGLang's
+    mem_fraction_static): pool = (memory x fraction - weights) / KV bytes per token.
+
+    Raises:
+        UsageError: the weights alone do not fit.
+    """
+    room = card.memory_gib * 2**30 * memory_fraction - 2 * target.parameters
+    tokens = int(room // target.kv_bytes(kv_dtype))
+    if tokens < 1:
+        need = 2 * target.parameters / 2**30
+        raise UsageError(
+            f"{target.name} needs {need:.0f} GiB for its weights in bf16; {card.name} has "
+            f"{card.memory_gib:.0f}. Name a larger card, or give the pool with --capacity TOKENS."
+        )
+    return tokens

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from radixadvisor.catalog import families, family_of, find_model, model, models
-from radixadvisor.errors import UnknownName
+from radixadvisor.catalog import families, family_of, find_model, gpu, model, models, pool_tokens
+from radixadvisor.errors import UnknownName, UsageError
 from radixadvisor.render.registry import template_names
 from radixadvisor.tokens.vocabularies import vocabulary_names
 
@@ -124,3 +124,18 @@ def test_kv_bytes_are_those_of_the_reference_table(shared: Path) -> None:
     for name in stated:
         found = find_model(name)
         assert found is not None and found.name == name
+
+
+def test_a_pool_is_what_the_weights_leave() -> None:
+    target, card = model("llama-3.1-8b"), gpu("h100-sxm")
+    expected = (80 * 2**30 * 0.88 - 2 * 8_029_995_008) // 131_072
+    assert pool_tokens(target, card) == expected
+    assert pool_tokens(target, card, kv_dtype="fp8") == pytest.approx(2 * expected, abs=2)
+    with pytest.raises(UsageError, match="A10-24GB"):
+        pool_tokens(model("llama-3.1-70b"), gpu("a10"))
+
+
+def test_a_card_is_found_by_the_beginning_of_its_name_only_if_one_has_it() -> None:
+    assert gpu("H200").name == "H200-SXM-141GB"
+    with pytest.raises(UnknownName, match="A100-PCIE-80GB"):
+        gpu("a100")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from radixadvisor.commands.options import ChatTemplate, Format, Json, Logs, NoColor, Out, Quiet, Tokenizer
-from radixadvisor.errors import UsageError
+from radixadvisor.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
     from radixadvisor.commands.runs import Setting
@@ -38,6 +38,18 @@ def simulate(
         typer.Option(
             metavar="N", help="The same as vLLM counts it, null block included.", show_default=False
         ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="With --gpu: the pool beside this model.", show_default=False),
+    ] = None,
+    gpu: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="With --model: the pool on this card.", show_default=False),
+    ] = None,
+    kv_dtype: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="With --gpu: precision of the KV cache.", show_default="bf16"),
     ] = None,
     page: Annotated[
         int | None, typer.Option(metavar="TOKENS", help="Page or block size.", show_default="the engine's")
@@ -143,7 +155,7 @@ def simulate(
     from radixadvisor.report.write import DEFAULT_OUT, require_writable, write_file
 
     shaping = {
-        "capacity": capacity,
+        "capacity": _pool(capacity, num_gpu_blocks, model, gpu, kv_dtype),
         "num_gpu_blocks": num_gpu_blocks,
         "page": page,
         "evict": evict,
@@ -185,6 +197,9 @@ def simulate(
         "ttl": ttl,
         "speedup": speedup,
         "shuffle_sections": shuffle_sections,
+        "model": model,
+        "gpu": gpu,
+        "kv_dtype": kv_dtype,
         **shaping,
     }
     other = shuffled(trace, trace_options.tokens(), seed or 0) if shuffle_sections else None
@@ -203,6 +218,30 @@ def simulate(
     emit(quiet_line(study) + "\n" if quiet else render(study, screen(no_color=no_color)))
 
 
+def _pool(
+    capacity: int | None, blocks: int | None, model: str | None, gpu: str | None, kv_dtype: str | None
+) -> int | None:
+    """The pool in tokens: as given, or what a card has beside a model.
+
+    Raises:
+        UsageError: the pool is given twice, or a card without its model, or the model does not fit.
+    """
+    if model is None and gpu is None:
+        if kv_dtype is not None:
+            raise UsageError("--kv-dtype sizes a pool on a card: give --model NAME and --gpu NAME too.")
+        return capacity
+    if model is None or gpu is None:
+        raise UsageError("A pool on a card takes both --model NAME and --gpu NAME.")
+    if capacity is not None or blocks is not None:
+        raise UsageError("--model with --gpu sizes the pool; leave out --capacity and --num-gpu-blocks.")
+    from radixadvisor import catalog
+
+    precision = kv_dtype or "bf16"
+    if precision.lower() not in catalog.KV_BYTES:
+        raise UnknownName("KV precision", precision, catalog.KV_BYTES)
+    return catalog.pool_tokens(catalog.model(model), catalog.gpu(gpu), kv_dtype=precision)
+
+
 def _engines(
     names: list[str], policies: list[str] | list[None], speedup: float | None, shaping: dict[str, Any]
 ) -> list[Setting]:
@@ -212,7 +251,6 @@ def _engines(
         UsageError: an option does not fit an engine, or contradicts another.
     """
     from radixadvisor.commands.runs import EngineSetting
-    from radixadvisor.errors import UnknownName
     from radixadvisor.simulate.options import Options, capacity_of_blocks
     from radixadvisor.simulate.profiles import BLOCKS, engine
     from radixadvisor.simulate.routes import ROUTES

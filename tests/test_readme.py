@@ -7,7 +7,7 @@ import re
 import pytest
 
 from radixadvisor.cli import app
-from tests.update_readme import README, REPOSITORY, SHOWN, printed
+from tests.update_readme import EXAMPLE, README, REPOSITORY, SHOWN, example, printed
 
 TEXT = README.read_text(encoding="utf-8")
 
@@ -18,6 +18,10 @@ def test_the_output_shown_is_the_output_printed(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     assert printed(arguments) == output, "python -m tests.update_readme brings the README up to date"
+
+
+def test_the_committed_example_is_what_the_program_writes() -> None:
+    assert EXAMPLE.read_text(encoding="utf-8") == example(), "python -m tests.update_readme writes it anew"
 
 
 def test_analyze_is_shown() -> None:

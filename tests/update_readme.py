@@ -1,4 +1,4 @@
-"""``python -m tests.update_readme``: run the commands that the README shows, and put in what they print."""
+"""``python -m tests.update_readme``: bring what the README shows, and the committed example, up to date."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ import re
 import tempfile
 from pathlib import Path
 
+from radixadvisor.analysis import analyze
 from radixadvisor.cli import main
+from radixadvisor.report.markdown import to_markdown
+from radixadvisor.report.write import SKILL_FILE
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 README = REPOSITORY / "README.md"
+EXAMPLE = REPOSITORY / "outputs" / SKILL_FILE
+SAMPLE = "samples/mixed-apps.jsonl"
 SHOWN = re.compile(r"^```\n\$ radixadvisor (.*)\n((?:.*\n)*?)```$", flags=re.MULTILINE)
 
 
@@ -38,5 +43,12 @@ def updated(readme: str) -> str:
     return SHOWN.sub(lambda block: f"```\n$ radixadvisor {block[1]}\n{printed(block[1])}```", readme)
 
 
+def example() -> str:
+    """The skill report of a sample, marked as an example."""
+    with contextlib.chdir(REPOSITORY):
+        return to_markdown(analyze([SAMPLE]), example=True)
+
+
 if __name__ == "__main__":
+    EXAMPLE.write_text(example(), encoding="utf-8")
     README.write_text(updated(README.read_text(encoding="utf-8")), encoding="utf-8")

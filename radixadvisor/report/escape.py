@@ -81,13 +81,15 @@ def clip(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
-def code(text: str) -> str:
-    r"""Text from a log as a Markdown code span that nothing inside can close, in a table or out of it.
+def code(text: str, *, in_table: bool = False) -> str:
+    r"""Text from a log as a Markdown code span that nothing inside can close.
 
-    Backticks and pipes become ``\x60`` and ``\x7c``, as ``visible`` writes other active characters: a table
-    would split at a pipe even inside a code span.
+    Backticks become ``\x60``, as ``visible`` writes other active characters, and in a table pipes ``\x7c``:
+    it would split at a pipe even inside a code span.
     """
-    inner = visible(text).replace("`", "\\x60").replace("|", "\\x7c").strip()
+    inner = visible(text).replace("`", "\\x60").strip()
+    if in_table:
+        inner = inner.replace("|", "\\x7c")
     return f"`{inner}`" if inner else "(empty)"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from radixadvisor.report.escape import clip, code, prose
 from radixadvisor.report.numbers import compact, count, mib, percent, plural
-from radixadvisor.report.view import BUCKETS, View, remedy, view
+from radixadvisor.report.view import BOUNDS, BUCKETS, View, remedy, view
 from radixadvisor.results import Analysis
 
 __all__ = ["EXAMPLE_MARK", "SKILL_NAME", "to_markdown"]
@@ -20,6 +20,7 @@ EXAMPLE_MARK = 'example: "true"'
 """The front matter line that marks the example which is kept in a repository."""
 
 _LONGEST_EXCERPT = 80
+_DEEPEST = 5
 
 
 def to_markdown(analysis: Analysis, *, example: bool = False) -> str:
@@ -68,7 +69,7 @@ def _hits(shown: View) -> Iterator[str]:
     yield ""
     rows = []
     for row in shown.hits:
-        name = code(row.name) + (" (headline)" if row.headline else "")
+        name = code(row.name, in_table=True) + (" (headline)" if row.headline else "")
         mean = percent(row.rates.mean_per_request if row.rates else None)
         share = percent(row.rates.share_of_requests_hit if row.rates else None)
         rows.append((name, count(row.hits.tokens), percent(row.hits.rate), mean, share))
@@ -89,15 +90,18 @@ def _branches(shown: View) -> Iterator[str]:
     yield "The heaviest shared branches of the prefix tree. A request reuses a branch only if everything"
     yield "before it is identical; text that varies (a clock, an id, the question) belongs behind them."
     yield ""
-    rows = []
     for row in shown.branches:
-        label = f"{code(clip(row.label, 40))} " if row.label else ""
-        text = "→ " * min(row.level, 5) + label + code(clip(row.excerpt, _LONGEST_EXCERPT))
         branch = row.branch
-        rows.append(
-            (text, count(branch.tokens), count(branch.requests), count(branch.saved), mib(branch.pin_mib))
-        )
-    yield from _table(("Branch", ">Tokens", ">Requests", ">Tokens saved", ">MiB to pin it"), rows)
+        figures = [
+            plural(branch.tokens, "token"),
+            plural(branch.requests, "request"),
+            f"saves {count(branch.saved)}",
+        ]
+        if branch.pin_mib is not None:
+            figures.append(f"{mib(branch.pin_mib)} MiB to pin it")
+        label = f"{code(clip(row.label, 40))}: " if row.label else ""
+        excerpt = f" {code(clip(row.excerpt, _LONGEST_EXCERPT))}" if row.excerpt else ""
+        yield f"{'  ' * min(row.level, _DEEPEST)}- {label}{', '.join(figures)}.{excerpt}"
     yield ""
 
 
@@ -125,10 +129,15 @@ def _ledger(shown: View) -> Iterator[str]:
     yield "## Where each prompt token went"
     yield ""
     rows = [
-        (code(row.bucket), BUCKETS.get(row.bucket, "-"), count(row.tokens), percent(row.share))
+        (code(row.bucket, in_table=True), BUCKETS.get(row.bucket, "-"), count(row.tokens), percent(row.share))
         for row in shown.ledger
     ]
     yield from _table(("Bucket", "Meaning", ">Tokens", ">Share"), rows)
+    yield ""
+    yield "What could be served at most:"
+    yield ""
+    for name, tokens, rate in shown.bounds:
+        yield f"- {BOUNDS[name]}: {count(tokens)} tokens, {percent(rate)}"
     yield ""
 
 

@@ -15,7 +15,7 @@ from rich.text import Text
 from radixadvisor.report.escape import clip
 from radixadvisor.report.layout import Screen, grid
 from radixadvisor.report.numbers import compact, count, mib, percent, plural
-from radixadvisor.report.view import BUCKETS, BranchRow, View, remedy, view
+from radixadvisor.report.view import BOUNDS, BUCKETS, BranchRow, View, remedy, view
 from radixadvisor.results import Analysis
 
 __all__ = ["Screen", "render"]
@@ -105,7 +105,7 @@ class _Page:
         legend = f"{solid} evicting the least recently used  {light} what the best eviction would add"
         return Group(table, Text(legend, style="dim"))
 
-    def _ledger(self) -> Table:
+    def _ledger(self) -> RenderableType:
         rows = self._shown.ledger
         table = grid("bucket", ">tokens", ">share", "*", header=False)
         words = max(len(BUCKETS.get(row.bucket, row.bucket)) for row in rows)
@@ -118,7 +118,8 @@ class _Page:
                 percent(row.share),
                 Text(self._screen.bar(row.share or 0.0, width), style=style),
             )
-        return table
+        bounds = ", ".join(f"{BOUNDS[name]} {percent(rate)}" for name, _, rate in self._shown.bounds)
+        return Group(table, Text(f"Bounds: {bounds}.", style="dim"))
 
     def _skipped(self) -> RenderableType | None:
         rows = self._shown.skipped

@@ -6,7 +6,7 @@ come from the log are masked here and still have to be escaped for the format th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from radixadvisor.report.escape import clip, mask
@@ -14,6 +14,7 @@ from radixadvisor.report.numbers import count, duration, percent, plural
 from radixadvisor.results import Analysis, Branch, CapacityRow, HitCount, HitRates, LedgerRow
 
 __all__ = [
+    "BOUNDS",
     "BUCKETS",
     "BranchRow",
     "HitRow",
@@ -38,6 +39,15 @@ BUCKETS = {
     "first_seen": "new content",
 }
 """The ledger's buckets in their order, in words."""
+
+BOUNDS = {
+    "current": "served now",
+    "optimal_eviction": "with the best possible eviction",
+    "best_order_found": "with the best order found",
+    "dp_optimum": "with the best possible order",
+    "every_segment_seen_before": "if whatever was seen before could be reused anywhere",
+}
+"""The bounds on what could be served, in words."""
 
 _LATER = "this version measures; it does not diagnose, predict or decide yet"
 _NOT_BUILT = ("findings", "checked", "prescriptions", "prediction", "verdict")
@@ -81,7 +91,7 @@ class SkipRow:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What to show. ``missing`` pairs a reason with the fields that it explains."""
+    """What to show. ``bounds``: name, tokens, rate; ``missing``: reasons and the fields they explain."""
 
     analysis: Analysis
     subject: tuple[str, ...]
@@ -91,6 +101,7 @@ class View:
     branches: tuple[BranchRow, ...]
     capacity: tuple[CapacityRow, ...]
     ledger: tuple[LedgerRow, ...]
+    bounds: tuple[tuple[str, int, float], ...]
     skipped: tuple[SkipRow, ...]
     missing: tuple[tuple[str, tuple[str, ...]], ...]
 
@@ -115,6 +126,7 @@ def view(analysis: Analysis, *, branches: int = 10, capacities: int = 8) -> View
         branches=tuple(_tree(analysis.branches, branches)),
         capacity=_spread(analysis.capacity, capacities),
         ledger=tuple(row for row in analysis.ledger if row.tokens),
+        bounds=tuple(_bounds(analysis)),
         skipped=tuple(
             SkipRow(reason, number, skipped.examples.get(reason, ()))
             for reason, number in sorted(skipped.reasons.items(), key=lambda item: (-item[1], item[0]))
@@ -181,6 +193,14 @@ def _sessions(analysis: Analysis) -> str:
         return f"Of all prompt tokens, {across}."
     within = f"{percent(hits.within_session.rate)} what their own session sent"
     return f"Of all prompt tokens, {across}, {within} (the two overlap)."
+
+
+def _bounds(analysis: Analysis) -> Iterator[tuple[str, int, float]]:
+    total = analysis.totals.prompt_tokens
+    for name in BOUNDS:
+        tokens = getattr(analysis.bounds, name)
+        if tokens is not None:
+            yield name, tokens, tokens / total if total else 0.0
 
 
 def _tree(branches: Sequence[Branch], limit: int) -> list[BranchRow]:

@@ -77,9 +77,11 @@ def test_figures_reasons_and_assumptions_are_there() -> None:
     text = to_markdown(ordinary())
     for part in (
         "| `sglang` (headline) | 780,000 | 65.0% | 60.0% | 99.8% |",
-        "| `system` `You are a helpful airline agent. Today` | 2,000 | 1,000 | 1,998,000 | 109 |",
-        "| → `user` `Book a flight from 北京 to Tokyo for me please` | 600 | 400 | 239,400 | 142 |",
+        "- `system`: 2,000 tokens, 1,000 requests, saves 1,998,000, 109 MiB to pin it. `You are a helpful",
+        "  - `user`: 600 tokens, 400 requests, saves 239,400, 142 MiB to pin it. `Book a flight from 北京 to",
+        "    - `tool`: 100 tokens",
         "| `rounding` | page rounding, last token | 12,345 | 1.0% |",
+        "- with the best possible eviction: 792,345 tokens, 66.0%",
         "| 512k | 28.16 | 66.0% | 66.0% |",
         "- 2 × not JSON: `agent.jsonl.gz:7`, `agent.jsonl.gz:9`",
         "- 90 outputs have no length and count 256 tokens (cached outputs are an estimate)",

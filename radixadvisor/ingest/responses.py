@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import msgspec
 
@@ -38,8 +38,7 @@ _API_KEYS = frozenset(("usage", "error", "status_code", "id", "choices", "create
 _WRAPPERS = ("body", "data", "json", "response", "result", "message", "content")
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """A response taken apart; ``fields`` are those of its completion object, empty for bare text."""
 
     output: Output | None

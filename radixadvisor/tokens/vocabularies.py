@@ -107,13 +107,15 @@ class BuiltIn:
         self._flat = self._engine.encode_flat
         self._ordinary = self._engine.encode_ordinary
         # encode_flat is the fastest call but reads the engine's own added tokens: used where none can be.
-        self._openings = sorted({string[:2] for string in self._engine.special_tokens()})
+        own = self._engine.special_tokens()
+        self._openings = sorted({string[:2] for string in own})
+        self._own = added_pattern(own) or re.compile("(?!)")
 
     def encode(self, text: str) -> bytes:
         if self.vocabulary.nfc:
             text = unicodedata.normalize("NFC", text)
         try:
-            if any(opening in text for opening in self._openings):
+            if any(opening in text for opening in self._openings) and self._own.search(text):
                 return pack(self._ordinary(text))
             flat: bytes = self._flat(text)
         except UnicodeEncodeError:

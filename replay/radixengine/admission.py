@@ -57,8 +57,7 @@ class Admission:
         chunk = inf if config.chunk_tokens is None else config.chunk_tokens - decoding
         budget = _Budget(chunk, config.prefill_tokens - decoding, decoding)
         if self._share is not None:
-            share = self._share.value()
-            budget.reserved += sum(self._share.whole(task) for task in state.running) * share
+            budget.reserved += self._share.outstanding(state.running)
         chunks: list[Cut] = []
         if state.partial is not None:
             cut = self._continue(state.partial, budget)

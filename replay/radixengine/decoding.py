@@ -33,7 +33,7 @@ class Decoding:
         state = self._state
         if state.partial is not None or (state.waiting and not state.full):
             return 1
-        low, high = 1, min(task.remaining for task in state.running)
+        low, high = 1, min(task.limit - task.emitted for task in state.running)
         room = self._room() - self._cache.page_size
         while low < high:
             middle = (low + high + 1) // 2
@@ -77,6 +77,8 @@ class Decoding:
     def _need(self, passes: int) -> int:
         """Tokens of the pages that the running requests open in that many passes."""
         page = self._cache.page_size
+        if page == 1:
+            return len(self._state.running) * passes
         pages = 0
         for task in self._state.running:
             held = task.seq.computed

@@ -81,11 +81,6 @@ class Task:
         return cls(seq, Record(job.rid, seq.prompt_len, job.arrival), order, limit, reserve)
 
     @property
-    def remaining(self) -> int:
-        """Output tokens still to come."""
-        return self.limit - self.emitted
-
-    @property
     def reserve_left(self) -> int:
         """Output tokens that the engine has to expect."""
         return max(self.reserve - self.emitted, 0)

@@ -57,6 +57,12 @@ class Share:
         """The share now, in [0, 1]."""
         return max(self._start - self._fall * self._steps, self._last)
 
+    def outstanding(self, running: list[Task]) -> float:
+        """Tokens to keep free for what the running requests may still emit."""
+        clip = self._rule.clip
+        left = [task.reserve - task.emitted for task in running]
+        return sum([min(tokens, clip) for tokens in left if tokens > 0]) * self.value()
+
     def whole(self, task: Task) -> int:
         """Output tokens to reserve for a request that is being admitted."""
         return min(task.reserve_left, self._rule.clip)

@@ -1,5 +1,4 @@
-"""The headline profile of a log that a hosted API served: what its cache gave, and the ledger from there on.
-"""
+"""The headline of a log that a hosted API served: what its cache gave, and the ledger from there on."""
 
 from __future__ import annotations
 
@@ -45,12 +44,11 @@ def hosted_steps(
     walks. The others are simulated at each step.
     """
     requests = requests_of(trace, profile)
-    if profile.kind != "prefix":
-        steps = hosted_ledger_steps(requests, profile)
-        return {name: None if column is None else column[trace.order] for name, column in steps.items()}, (
-            simulate_hosted(requests, profile).notes
-        )
     result = simulate_hosted(requests, profile)
+    if profile.kind != "prefix":
+        steps = hosted_ledger_steps(requests, profile, served=result.matched_tokens)
+        ordered = {name: None if column is None else column[trace.order] for name, column in steps.items()}
+        return ordered, result.notes
     return _prefix_steps(trace, walks, lengths, namespaces, profile, result), result.notes
 
 

@@ -93,7 +93,10 @@ def analyze_trace(trace: Trace, log: Log, options: AnalyzeOptions) -> Analysis:
             profiles={name: _hits(column, total) for name, column in found.profiles.items()},
             headline=found.headline,
             rates=_rates(headline, found.lengths),
-            profile_rates={name: _rates(column, found.lengths) for name, column in found.profiles.items()},
+            profile_rates={
+                name: _rates(column, found.lengths)
+                for name, column in {"unlimited": found.unlimited, **found.profiles}.items()
+            },
             across_sessions=_hits(found.other_session, total),
             within_session=_hits(found.same_session, total) if trace.named_sessions else None,
         ),

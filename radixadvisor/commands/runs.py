@@ -120,13 +120,13 @@ def _run(requests: Requests, setting: Setting, elsewhere: _Elsewhere, mark: str 
     if isinstance(setting, HostedSetting):
         name, cache, policy = setting.profile.name, "hosted", ""
         result = simulate_hosted(requests, setting.profile, setting.options)
-        steps = hosted_ledger_steps(requests, setting.profile, setting.options)
+        steps = hosted_ledger_steps(requests, setting.profile, setting.options, result.matched_tokens)
     else:
         name, cache = setting.engine.name, setting.engine.cache
         policy = setting.options.policy or setting.engine.scheduler.policy
         result = simulate(requests, setting.engine, setting.options)
         mark = setting.mark + mark
-        steps = ledger_steps(requests, setting.engine, setting.options)
+        steps = ledger_steps(requests, setting.engine, setting.options, result.matched_tokens)
     ledger = compose(result.prompt_tokens, {**steps, "elsewhere": elsewhere(steps["isolation"])})
     rows = tuple(LedgerRow(bucket.name, bucket.tokens, bucket.share) for bucket in ledger.buckets)
     return Run(name, cache, policy, replace(result, label=result.label + mark), rows, ledger.columns)

@@ -26,21 +26,28 @@ __all__ = ["STEPS", "hosted_ledger_steps", "ledger_steps", "longest_matches"]
 STEPS = ("served", "capacity", "ttl", "replicas", "in_flight", "rounding", "isolation")
 
 
-def ledger_steps(requests: Requests, profile: EngineProfile, options: Options | None = None) -> Steps:
+def ledger_steps(
+    requests: Requests,
+    profile: EngineProfile,
+    options: Options | None = None,
+    served: Counts | None = None,
+) -> Steps:
     """Tokens served per request, in input order, at each step of ``STEPS``; None for a step that this log or
     this setting cannot evaluate (an engine's cache has no lifetime; one client has nothing in flight).
 
     An unlimited cache served one request after the other gives ``floor_P(min(L, n - 1))`` tokens (L: longest
     common prefix with any earlier request of the namespace, outputs as far as they are cached), so the steps
     from there on are computed, not simulated. Steps may serve less than those before them: scheduling is
-    not monotonic.
+    not monotonic. ``served`` are the tokens of the first step, if a simulation with these options has told
+    them.
     """
     import numpy as np
 
     options = options or Options()
     profile = options.applied_to(profile, requests.unit)
     steps: Steps = dict.fromkeys(STEPS)
-    served = simulate(requests, profile, options).matched_tokens
+    if served is None:
+        served = simulate(requests, profile, options).matched_tokens
     steps["served"] = served
     if profile.cache == NONE:
         return steps
@@ -74,12 +81,17 @@ def ledger_steps(requests: Requests, profile: EngineProfile, options: Options | 
 
 
 def hosted_ledger_steps(
-    requests: Requests, profile: HostedProfile, options: HostedOptions | None = None
+    requests: Requests,
+    profile: HostedProfile,
+    options: HostedOptions | None = None,
+    served: Counts | None = None,
 ) -> Steps:
     """The same for a hosted API, which has no capacity of its own to lift; rounding includes its minimum."""
     options = options or HostedOptions()
     steps: Steps = dict.fromkeys(STEPS)
-    steps["served"] = simulate_hosted(requests, profile, options).matched_tokens
+    if served is None:
+        served = simulate_hosted(requests, profile, options).matched_tokens
+    steps["served"] = served
     if requests.arrivals is not None:
         options = replace(options, lifetime=float("inf"))
         steps["ttl"] = simulate_hosted(requests, profile, options).matched_tokens

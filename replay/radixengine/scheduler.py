@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
-from math import inf
+from math import inf, isnan
 from typing import NamedTuple
 
 from radixengine.admission import Admission, Cut
@@ -204,7 +204,7 @@ class Scheduler:
         for task in done:
             self._finish(task)
         if done:
-            state.running = [task for task in state.running if task.record.finished != task.record.finished]
+            state.running = [task for task in state.running if isnan(task.record.finished)]
         if self._watch is not None:
             prefill = tuple((chunk.seq.rid, chunk.start, chunk.tokens) for chunk in chunks)
             rids = tuple(task.seq.rid for task, _ in decode)

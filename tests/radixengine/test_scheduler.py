@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from radixengine.blocks import BlockCache
 from radixengine.cache import PrefixCache
 from radixengine.config import Reservation, SchedulerConfig
+from radixengine.executor import Batch, Outcome
 from radixengine.jobs import Job, Record
 from radixengine.radix_cache import RadixCache, RadixProfile
 from radixengine.scheduler import Scheduler, Step
@@ -17,6 +18,7 @@ from radixengine.state import Share, State
 from tests.radixengine.workloads import (
     VLLM,
     Clockwork,
+    pack,
     random_cache,
     random_config,
     random_jobs,
@@ -199,6 +201,59 @@ def test_clients_each_send_their_next_request_when_one_ends() -> None:
     assert max(peak) == 2
     finished = sorted(record.finished for record in records)
     assert all(record.arrival in (0.0, *finished) for record in records)
+
+
+class Sampler:
+    """Samples tokens that depend on nothing but what a sequence holds; some requests stop early."""
+
+    def __init__(self, stops: dict[int, int]) -> None:
+        self.stops = stops
+        self.said: dict[int, bytes] = {}
+
+    def lookahead(self, batch: Batch, seconds: float) -> int:
+        return 1
+
+    def run(self, batch: Batch) -> Outcome:
+        seqs = [chunk.seq for chunk in batch.prefill if chunk.last] + list(batch.decode)
+        tokens = {seq.rid: pack(len(seq.prompt + seq.output) // 4 * 7 + seq.rid) for seq in seqs}
+        for rid, token in tokens.items():
+            self.said[rid] = self.said.get(rid, b"") + token
+        ended = [rid for rid in tokens if len(self.said[rid]) // 4 >= self.stops.get(rid, 99)]
+        return Outcome(0.25, tokens, frozenset(ended))
+
+
+@pytest.mark.parametrize("capacity", [1000, 60])
+def test_sampled_tokens_are_cached_and_a_stop_token_ends_a_request(capacity: int) -> None:
+    """With a pool of 60 requests are retracted in between; they say the same, and the next turn hits it."""
+    jobs = [Job(rid, run_of(rid + 1, 12), max_new=20) for rid in range(3)]
+    sampler = Sampler({1: 5})
+    cache = RadixCache(capacity)
+    records = Scheduler(cache, sampler, FREE).run(jobs)
+    assert [record.emitted for record in records] == [20, 5, 20]
+    assert any(record.retractions for record in records) == (capacity == 60)
+    expected = {job.rid: pack(*(7 * (12 + at) + job.rid for at in range(20))) for job in jobs}
+    expected[1] = expected[1][:20]
+    assert sampler.said == expected
+    if capacity == 1000:
+        turn = Job(9, jobs[0].prompt + expected[0] + run_of(8, 2), max_new=1)
+        assert Scheduler(cache, sampler, FREE).run([turn])[0].matched == 12 + 19
+
+
+def test_a_request_waits_for_what_comes_from_the_external_tier_and_others_do_not() -> None:
+    """300 tokens at 1,000 a second: evicted from device and host, but still in the third tier."""
+    profile = RadixProfile(host_ratio=2.0, external_rate=1000.0)
+    old = run_of(1, 300)
+    jobs = [
+        Job(0, old),
+        Job(1, run_of(2, 380), arrival=50.0),
+        Job(4, run_of(5, 390), arrival=75.0),
+        Job(2, old + run_of(3, 10), arrival=100.0),
+        Job(3, run_of(4, 10), arrival=100.125),
+    ]
+    records, _ = serve(RadixCache(400, profile), jobs)
+    assert records[3].host == records[3].matched == 300
+    assert 100.3 <= records[3].admitted < 101.0
+    assert records[4].admitted == 100.125
 
 
 def test_waiting_requests_are_matched_once_while_the_tree_stays_the_same() -> None:

@@ -26,7 +26,6 @@ DIRECTORIES = {
     "qwen-3.5": (replace(PLAIN, many_systems=False, odd_order=False), True),
     "deepseek-v3.1": (PLAIN, False),
     "deepseek-r1-distill-llama-8b": (replace(PLAIN, calls=0), True),
-    "glm-4.5v": (PLAIN, True),
     "minimax-m3": (PLAIN, True),
 }
 

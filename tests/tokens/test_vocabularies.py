@@ -148,12 +148,12 @@ def test_where_samples_differ_the_reference_takes_over() -> None:
         def encode(self, text: str) -> bytes:
             return super().encode(text.replace("bad", "worse"))
 
-    broken, samples = Broken("o200k"), ["good", "bad", "fine"]
+    broken, samples = Broken("cl100k"), ["good", "bad", "fine"]
     assert verify(broken, samples) == ["bad"]
     repaired, wrong = checked(broken, samples)
     assert wrong == 1 and "replaced" in repaired.notes[-1]
-    assert repaired.encode("bad") == built_in("o200k").encode("bad") != broken.encode("bad")
-    assert checked(built_in("o200k"), samples) == (built_in("o200k"), 0)
+    assert repaired.encode("bad") == built_in("cl100k").encode("bad") != broken.encode("bad")
+    assert checked(built_in("cl100k"), samples) == (built_in("cl100k"), 0)
     assert by_reference(repaired) is repaired
 
 

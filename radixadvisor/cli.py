@@ -19,6 +19,7 @@ import typer
 
 from radixadvisor.commands.analyze import analyze
 from radixadvisor.commands.convert import convert
+from radixadvisor.commands.explain import explain
 from radixadvisor.commands.rules import rules
 from radixadvisor.commands.simulate import simulate
 from radixadvisor.errors import AdvisorError
@@ -48,6 +49,7 @@ app = typer.Typer(
 )
 app.command()(analyze)
 app.command()(convert)
+app.command()(explain)
 app.command()(rules)
 app.command()(simulate)
 

@@ -18,7 +18,7 @@ KINDS = ("prefix", "breakpoints", "units")
 
 @dataclass(frozen=True, slots=True)
 class HostedProfile:
-    """How an API caches prompts. Tokens, seconds, and prices as multiples of an input token's.
+    """How an API caches prompts. In tokens and seconds.
 
     Attributes:
         kind: ``prefix``: any earlier prefix; ``breakpoints``: prefixes that the client marks; ``units``: the
@@ -42,8 +42,6 @@ class HostedProfile:
     step: int
     lifetime: float
     lifetimes: dict[str, float]
-    read_price: float
-    write_price: float
     outputs: bool
     minimums: tuple[tuple[re.Pattern[str], int], ...] = ()
     max_age: float = inf

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from radixadvisor.tokens.base import Encode, Tokenizer, verify
@@ -49,7 +49,7 @@ class _ByReference:
     def decode(self, tokens: bytes) -> str:
         return self.base.decode(tokens)
 
-    def reference(self) -> Encode | None:
+    def reference(self, texts: Sequence[str] | None = None) -> Encode | None:
         return None
 
 
@@ -59,7 +59,7 @@ def by_reference(tokenizer: Tokenizer) -> Tokenizer:
     return tokenizer if encoder is None else _ByReference(tokenizer, encoder, tokenizer.notes)
 
 
-def checked(tokenizer: Tokenizer, samples: Iterable[str]) -> tuple[Tokenizer, int]:
+def checked(tokenizer: Tokenizer, samples: Sequence[str]) -> tuple[Tokenizer, int]:
     """The tokenizer to go on with and the number of samples that its fast engine encoded differently.
 
     With any difference it is the reference, which is slower, and a note says so; what was encoded before must

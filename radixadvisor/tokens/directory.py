@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -145,5 +146,5 @@ class DirectoryTokenizer:
         text: str = self._engine.decode(unpack(tokens), skip_special_tokens=False)
         return text
 
-    def reference(self) -> Encode | None:
+    def reference(self, texts: Sequence[str] | None = None) -> Encode | None:
         return None

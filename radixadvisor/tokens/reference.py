@@ -7,6 +7,7 @@ what is independent is the pre-tokenizer's regular-expression engine and the mer
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from radixadvisor.tokens.base import Encode, clean, pack
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DEEPSEEK_STEPS", "independent_encoder"]
 
+_SHORT = 12
+
 # DeepSeek's pre-tokenizer: each pattern splits what the one before it left.
 DEEPSEEK_STEPS = (
     r"\p{N}{1,3}",
@@ -23,6 +26,10 @@ DEEPSEEK_STEPS = (
     r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"""
     r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
 )
+
+
+def _normal(nfc: bool) -> Callable[[str], str]:
+    return (lambda text: unicodedata.normalize("NFC", clean(text))) if nfc else clean
 
 
 def _split(patterns: tuple[Any, ...], text: str) -> list[str]:
@@ -40,25 +47,42 @@ def _split(patterns: tuple[Any, ...], text: str) -> list[str]:
     return pieces
 
 
-def independent_encoder(tokenizer: BuiltIn) -> Encode:
-    """An encoder over the vocabulary's ordinary tokens that shares no code with splintr's."""
+def _occurring(text: bytes) -> Callable[[bytes], bool]:
+    """Whether a token can occur in a text; every single byte can."""
+    size = len(text)
+    short = {text[at : at + span] for span in range(2, _SHORT + 1) for at in range(size - span + 1)}
+
+    def occurs(token: bytes) -> bool:
+        return len(token) == 1 or token in short or (len(token) > _SHORT and token in text)
+
+    return occurs
+
+
+def independent_encoder(tokenizer: BuiltIn, texts: Sequence[str] | None = None) -> Encode:
+    """An encoder over the vocabulary's ordinary tokens that shares no code with splintr's.
+
+    With ``texts`` it knows only the tokens that can occur in them: enough to encode them, and quick to build.
+    """
     import regex  # type: ignore[import-untyped]
     import splintr
     import tiktoken
 
     vocabulary = tokenizer.vocabulary
-    added = set(tokenizer.special.values())
-    numbers = (number for number in range(vocabulary.base) if number not in added)
-    ranks = {tokenizer.token_bytes(number): number for number in numbers}
+    ranks = tokenizer.ranks()
+    if texts is not None:
+        # A border between two texts makes a token of neither.
+        joined = "\0".join(map(_normal(vocabulary.nfc), texts)).encode()
+        occurs = _occurring(joined)
+        ranks = {token: number for token, number in ranks.items() if occurs(token)}
     # Without a pattern of its own the text is one piece: it has been split before.
     pattern = getattr(splintr, vocabulary.pattern) if vocabulary.pattern else r"[\s\S]+"
     encoding = tiktoken.Encoding(tokenizer.name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
     stages = () if vocabulary.pattern else tuple(regex.compile(text) for text in DEEPSEEK_STEPS)
 
+    normal = _normal(vocabulary.nfc)
+
     def encode(text: str) -> bytes:
-        text = clean(text)
-        if vocabulary.nfc:
-            text = unicodedata.normalize("NFC", text)
+        text = normal(text)
         if not stages:
             return pack(encoding.encode_ordinary(text))
         return b"".join(pack(encoding.encode_ordinary(piece)) for piece in _split(stages, text))

@@ -22,7 +22,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -136,6 +136,12 @@ class BuiltIn:
             return b"\xef\xbf\xbd"
         return raw
 
+    def ranks(self) -> dict[bytes, int]:
+        """Every ordinary token and its id, which is also its merge rank."""
+        taken = set(self.special.values())
+        raw = self._engine.decode_token_bytes
+        return {raw(number): number for number in range(self.vocabulary.base) if number not in taken}
+
     def decode(self, tokens: bytes) -> str:
         return b"".join(map(self.token_bytes, unpack(tokens))).decode("utf-8", "replace")
 
@@ -148,10 +154,10 @@ class BuiltIn:
             digest.update(f"{number} {string}\n".encode())
         return digest.hexdigest()[:16]
 
-    def reference(self) -> Encode | None:
+    def reference(self, texts: Sequence[str] | None = None) -> Encode | None:
         from radixadvisor.tokens.reference import independent_encoder
 
-        return independent_encoder(self)
+        return independent_encoder(self, texts)
 
 
 @lru_cache(maxsize=32)

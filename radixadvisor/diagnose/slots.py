@@ -1,0 +1,172 @@
+"""The varying slots of an application: their values over its requests, and with what they change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+
+from radixadvisor.diagnose.clusters import Cluster
+from radixadvisor.diagnose.template import Gap, Template, template_of
+from radixadvisor.diagnose.values import core, kinds
+from radixadvisor.diagnose.zones import FIRST, LAST, find_block, head_zone, zone_index
+from radixadvisor.records import Request
+
+__all__ = ["Slot", "Zone", "zones_of"]
+
+_LOOK = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """One message of an application's requests: its template, and where each request has it.
+
+    ``found`` pairs trace indices with message indices, in order of arrival; ``slots`` are those that vary.
+    """
+
+    cluster: Cluster
+    name: str
+    template: Template
+    found: tuple[tuple[int, int], ...]
+    slots: tuple[Slot, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A slot that varies.
+
+    ``requests`` hold a value that is not blank, in order of arrival, ``values`` it; ``starts`` is its place
+    in the message's text, ``messages`` the message's index. ``lead`` and ``tail`` are characters that all
+    values share at their ends. ``kinds``: see ``values.kinds``. ``turns`` counts pairs of consecutive
+    requests of a conversation, ``changes`` those with another value; ``keyed`` is True where the value
+    follows the user or tenant alone, ``daily`` where it follows the day alone.
+    """
+
+    cluster: Cluster
+    zone: str
+    gap: Gap
+    requests: tuple[int, ...]
+    messages: tuple[int, ...]
+    values: tuple[str, ...]
+    starts: tuple[int, ...]
+    lead: int
+    tail: int
+    distinct: int
+    kinds: frozenset[str]
+    turns: int
+    changes: int
+    keyed: bool
+    daily: bool
+
+    @property
+    def within_conversation(self) -> bool:
+        """Whether the value changes from turn to turn of a conversation."""
+        return self.changes > 0.1 * self.turns
+
+    @property
+    def lines(self) -> int:
+        """Lines of the longest of the first values."""
+        return max([value.strip().count("\n") for value in self.values[:_LOOK]]) + 1
+
+    @property
+    def size(self) -> float:
+        """Mean characters of a value."""
+        return sum(map(len, self.values)) / len(self.values)
+
+
+def zones_of(
+    cluster: Cluster,
+    request: Callable[[int], Request],
+    conversation: Callable[[int], Hashable],
+    day: Callable[[int], int | None],
+) -> tuple[Zone, ...]:
+    """The zones of an application that have a template.
+
+    The last user turn is one, and without a system message the first turn too.
+    """
+    names = [head_zone(index) for index in range(cluster.head)]
+    if not cluster.head and any(len(request(index).messages or ()) > 1 for index in cluster.requests):
+        names.append(FIRST)
+    zones = []
+    for name in [*names, LAST]:
+        found = [
+            (index, at) for index in cluster.requests if (at := zone_index(request(index), name)) is not None
+        ]
+        texts = list(dict.fromkeys([_text(request(index), at) for index, at in found]))
+        template = template_of(texts)
+        if template is None or not (template.anchors or name.startswith("head")):
+            continue
+        slots = [_slot(cluster, name, gap, found, request, conversation, day) for gap in template.gaps]
+        kept = tuple(slot for slot in slots if slot is not None)
+        zones.append(Zone(cluster, name, template, tuple(found), kept))
+    return tuple(zones)
+
+
+def _text(request: Request, index: int) -> str:
+    assert request.messages is not None
+    return request.messages[index].text
+
+
+def _slot(
+    cluster: Cluster,
+    zone: str,
+    gap: Gap,
+    found: Sequence[tuple[int, int]],
+    request: Callable[[int], Request],
+    conversation: Callable[[int], Hashable],
+    day: Callable[[int], int | None],
+) -> Slot | None:
+    requests, messages, values, starts = [], [], [], []
+    for index, at in found:
+        text = _text(request(index), at)
+        span = find_block(text, gap.before, gap.after)
+        if span is not None and text[span[0] : span[1]].strip():
+            requests.append(index)
+            messages.append(at)
+            values.append(text[span[0] : span[1]])
+            starts.append(span[0])
+    distinct = list(dict.fromkeys(values))
+    if len(distinct) < 2:
+        return None
+    looked = distinct[:: max(len(distinct) // _LOOK, 1)]
+    lead, tail = core(looked)
+    turns = changes = 0
+    last: dict[Hashable, str] = {}
+    for index, value in zip(requests, values, strict=True):
+        key = conversation(index)
+        if key in last:
+            turns += 1
+            changes += last[key] != value
+        last[key] = value
+    return Slot(
+        cluster=cluster,
+        zone=zone,
+        gap=gap,
+        requests=tuple(requests),
+        messages=tuple(messages),
+        values=tuple(values),
+        starts=tuple(starts),
+        lead=lead,
+        tail=tail,
+        distinct=len(distinct),
+        kinds=kinds(looked),
+        turns=turns,
+        changes=changes,
+        keyed=_follows(values, [request(index).user or request(index).tenant for index in requests]),
+        daily=_follows(values, [day(index) for index in requests]),
+    )
+
+
+def _follows(values: Sequence[str], keys: Sequence[Hashable]) -> bool:
+    """Whether equal keys mean equal values (but for one in twenty), with several keys, one of them
+    repeated.
+    """
+    if None in keys or not 1 < len(set(keys)) < len(keys):
+        return False
+    last: dict[Hashable, str] = {}
+    repeats = breaks = 0
+    for key, value in zip(keys, values, strict=True):
+        if key in last:
+            repeats += 1
+            breaks += last[key] != value
+        last[key] = value
+    return breaks <= repeats // 20

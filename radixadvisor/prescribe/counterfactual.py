@@ -1,0 +1,157 @@
+"""Every suspected fault tried on the log: each fix alone, then one after the other, the best first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import TYPE_CHECKING
+
+from radixadvisor.diagnose.candidate import Candidate
+from radixadvisor.diagnose.rules import rule
+from radixadvisor.diagnose.view import LogView
+from radixadvisor.prescribe.variant import Variant, Workshop
+from radixadvisor.records import EditSpec
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Counts = NDArray[np.int64]
+
+__all__ = ["Fix", "Trial", "try_all"]
+
+LEAST_GAIN = 0.004
+"""The share of its applications' prompt tokens that a fix gains at least, where its rule names no other."""
+
+_RESAMPLES = 200
+_PAIRS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """One edit tried, with the candidates that ask for it.
+
+    Tokens: ``alone`` and ``marginal`` are computed tokens before minus after, on the log as read and behind
+    the fixes applied before it; ``interval`` holds 95 % of the marginal gains of resampled sessions;
+    ``hits`` and ``length`` are the marginal changes of served and of prompt tokens; ``rate`` is the hit rate
+    with this fix and those before it.
+    """
+
+    spec: EditSpec
+    candidates: tuple[Candidate, ...]
+    alone: int
+    marginal: int
+    interval: tuple[int, int]
+    hits: int
+    length: int
+    rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """The outcome: fixes to apply in this order, those that gain nothing, and the log before and after.
+
+    ``before.computed.sum()`` minus the marginal gains of ``applied`` is ``after.computed.sum()``.
+    """
+
+    applied: tuple[Fix, ...]
+    rejected: tuple[Fix, ...]
+    before: Variant
+    after: Variant
+
+
+def try_all(view: LogView, candidates: Sequence[Candidate]) -> Trial:
+    """Apply, measure and order the fixes of all candidates; candidates without an edit are left out."""
+    shop = Workshop(view)
+    groups: dict[EditSpec, list[Candidate]] = {}
+    for candidate in candidates:
+        if candidate.edit is not None:
+            groups.setdefault(candidate.edit, []).append(candidate)
+    alone = {spec: _gain(shop.base, shop.with_edit(shop.base, spec)) for spec in groups}
+    state, applied = shop.base, []
+    known = dict(alone)
+    while known:
+        step = _best(shop, state, known, groups)
+        if not step:
+            break
+        for spec in step:
+            following = shop.with_edit(state, spec)
+            applied.append(_fix(view, spec, groups[spec], alone[spec], state, following))
+            state = following
+            del known[spec]
+            for other in known:
+                if set(other.clusters) & set(spec.clusters):
+                    known[other] = _gain(state, shop.with_edit(state, other))
+    rejected = [
+        _fix(view, spec, groups[spec], alone[spec], state, shop.with_edit(state, spec)) for spec in known
+    ]
+    return Trial(tuple(applied), tuple(rejected), shop.base, state)
+
+
+def _gain(before: Variant, after: Variant) -> int:
+    return int(before.computed.sum() - after.computed.sum())
+
+
+def _best(
+    shop: Workshop, state: Variant, known: dict[EditSpec, int], groups: dict[EditSpec, list[Candidate]]
+) -> tuple[EditSpec, ...]:
+    """The fix to apply next; where none gains by itself, the two of one application that gain together."""
+
+    def least(spec: EditSpec) -> float:
+        shares = [dict(rule(found.rule).thresholds).get("least_gain", LEAST_GAIN) for found in groups[spec]]
+        tokens = sum(
+            shop.view.trace.lengths[index]
+            for cluster in spec.clusters
+            for index in shop.view.clusters[cluster].requests
+        )
+        return max(min(shares) * tokens, 1.0)
+
+    spec = max(known, key=lambda spec: known[spec])
+    if known[spec] >= least(spec):
+        return (spec,)
+    best = 0.0
+    found: tuple[EditSpec, ...] = ()
+    tried = sorted(known, key=lambda spec: -known[spec])[:_PAIRS]
+    for first, second in permutations(tried, 2):
+        if known[first] < known[second] or not set(first.clusters) & set(second.clusters):
+            continue
+        gain = _gain(state, shop.with_edits(state, (first, second)))
+        if gain >= least(first) + least(second) and gain > best:
+            best, found = gain, (first, second)
+    return found
+
+
+def _fix(
+    view: LogView,
+    spec: EditSpec,
+    candidates: Sequence[Candidate],
+    alone: int,
+    before: Variant,
+    after: Variant,
+) -> Fix:
+    gains = before.computed - after.computed
+    total = int(after.lengths.sum())
+    return Fix(
+        spec=spec,
+        candidates=tuple(candidates),
+        alone=alone,
+        marginal=int(gains.sum()),
+        interval=_interval(gains, [view.trace.sessions[index] for index in view.order]),
+        hits=int(after.served.sum() - before.served.sum()),
+        length=total - int(before.lengths.sum()),
+        rate=int(after.served.sum()) / total if total else 0.0,
+    )
+
+
+def _interval(gains: Counts, sessions: Sequence[int]) -> tuple[int, int]:
+    """The middle 95 % of total gains when sessions are drawn anew, as many as there are."""
+    import numpy as np
+
+    _, numbers = np.unique(np.asarray(sessions), return_inverse=True)
+    sums = np.bincount(numbers, weights=gains)
+    generator = np.random.default_rng(0)
+    count = len(sums)
+    draws = generator.multinomial(count, np.full(count, 1 / count), size=_RESAMPLES)
+    low, high = np.percentile(draws @ sums, (2.5, 97.5))
+    return int(low), int(high)

@@ -1,0 +1,71 @@
+"""Edits that move, drop or pin a block of text inside a prompt.
+
+Parameters of each: ``zone``, ``before``, ``after`` (see ``diagnose.zones``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from radixadvisor.diagnose.zones import FIRST, find_block, zone_index
+from radixadvisor.prescribe.edits.text import append_block, cut, tail_index, with_message
+from radixadvisor.records import Request
+
+if TYPE_CHECKING:
+    from radixadvisor.records import Message
+
+__all__ = ["EDITS"]
+
+
+def _found(request: Request, parameters: Mapping[str, str]) -> tuple[int, int, int] | None:
+    """Message index, start and end of a block that is there and not blank."""
+    index = zone_index(request, parameters["zone"])
+    if index is None or request.messages is None:
+        return None
+    text = request.messages[index].text
+    span = find_block(text, parameters["before"], parameters["after"])
+    if span is None or not text[span[0] : span[1]].strip():
+        return None
+    return index, *span
+
+
+def drop_block(request: Request, parameters: Mapping[str, str]) -> Request:
+    """Leave a block out."""
+    found = _found(request, parameters)
+    if found is None or request.messages is None:
+        return request
+    index, start, end = found
+    return with_message(request, index, cut(request.messages[index], start, end))
+
+
+def move_block(request: Request, parameters: Mapping[str, str]) -> Request:
+    """Move a block behind what requests share: ``to`` is ``tail`` (end of the last user turn), ``first`` (end
+    of the first user turn, where it stays for the whole conversation) or ``end`` (of its own message).
+    """
+    found = _found(request, parameters)
+    if found is None or request.messages is None:
+        return request
+    index, start, end = found
+    target = {"first": zone_index(request, FIRST), "tail": tail_index(request), "end": index}[
+        parameters["to"]
+    ]
+    if target is None:
+        target = index
+    message = request.messages[index]
+    block = message.text[start:end]
+    if target == index and not message.text[end:].strip():
+        return request
+    return _appended(
+        with_message(request, index, cut(message, start, end)),
+        target,
+        lambda receiver: append_block(receiver, block),
+    )
+
+
+def _appended(request: Request, index: int, change: Callable[[Message], Message]) -> Request:
+    assert request.messages is not None
+    return with_message(request, index, change(request.messages[index]))
+
+
+EDITS = {"drop_block": drop_block, "move_block": move_block}

@@ -1,0 +1,96 @@
+"""Edits that send an assistant's turns back as they were generated, and side calls behind the prompt that
+they are about. Each sees all requests of an application in order of arrival, as in ``history``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from radixadvisor.diagnose.turns import canonical, normal, plain_text, same_reply, threads
+from radixadvisor.records import Message, Request
+
+__all__ = ["keep_reasoning", "replay_verbatim"]
+
+_THINK = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+
+Known = dict[tuple[int, tuple[object, ...]], Message]
+
+
+def replay_verbatim(requests: Sequence[Request], parameters: Mapping[str, str]) -> list[Request]:
+    """Assistant turns byte for byte as they were generated; where the log lacks the reply, as they were first
+    sent back. Reasoning stays as the client sent it.
+    """
+    return _with_replies(requests, _verbatim)
+
+
+def keep_reasoning(requests: Sequence[Request], parameters: Mapping[str, str]) -> list[Request]:
+    """Assistant turns with the reasoning that they were generated with, in every later request."""
+    return _with_replies(requests, _reasoned)
+
+
+def _verbatim(message: Message, reply: Message) -> Message:
+    text = message.text
+    wanted = reply.text
+    if _THINK.match(wanted) and not _THINK.match(text):
+        wanted = plain_text(reply)
+    if _THINK.match(text) and not _THINK.match(wanted):
+        wanted = text
+    if (wanted, reply.tool_calls) == (text, message.tool_calls):
+        return message
+    # An empty content and a missing one are the same text: only what differs is taken over.
+    content = message.content if wanted == text else wanted
+    calls = tuple(
+        replace(call, arguments=generated.arguments)
+        for call, generated in zip(message.tool_calls, reply.tool_calls, strict=True)
+    )
+    if content == message.content and calls == message.tool_calls:
+        return message
+    return replace(message, content=content, tool_calls=calls)
+
+
+def _reasoned(message: Message, reply: Message) -> Message:
+    if _THINK.match(message.text) or message.reasoning is not None:
+        return message
+    if _THINK.match(reply.text):
+        return replace(message, content=reply.text)
+    return message if reply.reasoning is None else replace(message, reasoning=reply.reasoning)
+
+
+def _with_replies(
+    requests: Sequence[Request], change: Callable[[Message, Message], Message]
+) -> list[Request]:
+    """Each assistant turn through ``change`` with the reply that it repeats, of the same conversation."""
+    known: Known = {}
+    made: dict[tuple[int, int], Message] = {}
+    edited = []
+    for request, number in zip(requests, threads(requests), strict=True):
+        messages = tuple(
+            _changed(message, number, known, made, change) if message.role == "assistant" else message
+            for message in request.messages or ()
+        )
+        reply = request.output.message if request.output is not None else None
+        if reply is not None and number >= 0:
+            known[number, _key(reply)] = reply
+        same = request.messages is None or messages == request.messages
+        edited.append(request if same else replace(request, messages=messages))
+    return edited
+
+
+def _changed(
+    message: Message,
+    number: int,
+    known: Known,
+    made: dict[tuple[int, int], Message],
+    change: Callable[[Message, Message], Message],
+) -> Message:
+    reply = known.setdefault((number, _key(message)), message)
+    if reply is message or not same_reply(reply, message):
+        return message
+    return made.setdefault((id(message), id(reply)), change(message, reply))
+
+
+def _key(message: Message) -> tuple[object, ...]:
+    calls = tuple((call.name, canonical(call.arguments)) for call in message.tool_calls)
+    return (normal(plain_text(message)), calls)

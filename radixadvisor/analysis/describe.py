@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from radixadvisor.analysis.measure import Measured
 from radixadvisor.analysis.options import AnalyzeOptions
+from radixadvisor.analysis.sampling import LOWER_BOUNDS, sampled
 from radixadvisor.catalog import Model, find_model, model
 from radixadvisor.ingest import Log
 from radixadvisor.measure.branches import SharedBranch, heaviest
@@ -144,6 +145,14 @@ def assumptions_of(trace: Trace, log: Log, found: Measured) -> tuple[Assumption,
             effect = "none" if choice.exact else "token counts and hit rates are close, not exact"
             told += [Assumption(note, effect) for note in choice.notes]
     told += [Assumption(note, "order of requests") for note in log.notes]
+    sign = sampled(trace)
+    if sign is not None:
+        told.append(
+            Assumption(
+                f"The log looks like a sample of about {sign.share:.0%} of the traffic: {sign.evidence}.",
+                LOWER_BOUNDS,
+            )
+        )
     if not trace.timed:
         told.append(
             Assumption(

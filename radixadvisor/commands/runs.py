@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from radixadvisor.analysis.columns import requests_of
+from radixadvisor.analysis.sampling import LOWER_BOUNDS, sampled
 from radixadvisor.errors import UsageError
 from radixadvisor.ingest import Log
 from radixadvisor.report.study import Run, Study
@@ -89,6 +90,10 @@ def study_of(
     if shuffled_trace is not None:
         other, other_elsewhere = requests_of(shuffled_trace, hosted), _Elsewhere(shuffled_trace)
         made += [_run(other, setting, other_elsewhere, " shuffled") for setting in settings]
+    if shared.get("sampled") is None and (sign := sampled(trace)) is not None:
+        looks = f"the log looks like a sample of about {sign.share:.0%} of the traffic ({sign.evidence})"
+        note = f"{looks}: {LOWER_BOUNDS}"
+        made = [replace(run, result=replace(run.result, notes=(*run.result.notes, note))) for run in made]
     runs = tuple(made)
     missing = {
         f"ledger.{name}": _reason(name, settings[0])

@@ -158,7 +158,7 @@ def test_a_longer_lifetime_serves_no_less_and_nothing_below_the_minimum(seed: in
     runs = [
         served(requests, name, lifetime=life, minimum=100, one_cache=True) for life in (100.0, 1000.0, inf)
     ]
-    # Where entries also die of age, one that idled away in time is young again when a longer-lived one is too old.
+    # Where entries also die of age, one that idled away is young again when a longer-lived one is too old.
     comparable = pairwise(runs) if provider(name).max_age == inf else [(runs[0], runs[2]), (runs[1], runs[2])]
     for run, longer in comparable:
         if name != "deepseek":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,7 +12,10 @@ from radixadvisor.records import Request, Skip, Source
 from .bodies import Context
 from .raw import Fields
 
-__all__ = ["Dialect", "Reader", "Sign"]
+__all__ = ["NO_PROMPT", "Dialect", "Reader", "Sign"]
+
+# The reason of a Skip whose record tells of a call but not of its prompt.
+NO_PROMPT = "no prompt text"
 
 
 class Sign(NamedTuple):
@@ -55,3 +59,10 @@ class Dialect:
     title: str
     sniff: Callable[[Fields], Sign | None]
     reader: Callable[[Context], Reader]
+        aliases: other names that ``--format`` takes for it.
+        lines: tells a line of a log that is written as text; such lines reach the reader as records that
+            hold them under ``lines.LINE``.
+        missing: for logs that may lack the prompts, one sentence on what is missing and how to switch it on.
+    aliases: tuple[str, ...] = ()
+    lines: re.Pattern[str] | None = None
+    missing: str = ""

@@ -14,7 +14,7 @@ import msgspec
 from .files import ByteStream
 from .raw import Unusable, parse
 
-__all__ = ["Frame", "frames", "is_json", "values"]
+__all__ = ["Frame", "frames", "is_json", "lines_of", "values"]
 
 LONGEST = 1 << 28  # bytes in one record; beyond it the input is no log but a hole
 _LONGEST_SCALAR = 1 << 20
@@ -51,7 +51,7 @@ def is_json(data: bytes) -> bool:
 def frames(stream: ByteStream) -> Iterator[Frame]:
     """The records of a text stream; how they are separated is told from its head."""
     form = _form(stream.head)
-    return _lines(stream) if form == "lines" else values(stream, array=form == "array")
+    return lines_of(stream) if form == "lines" else values(stream, array=form == "array")
 
 
 def _form(head: bytes) -> str:
@@ -93,7 +93,8 @@ def _cut(data: bytes) -> Iterator[bytes]:
             yield frame.data
 
 
-def _lines(stream: ByteStream) -> Iterator[Frame]:
+def lines_of(stream: ByteStream) -> Iterator[Frame]:
+    """The lines of a stream that are not blank."""
     line = 1
     pending: list[bytes] = []
     held = 0

@@ -12,10 +12,12 @@ from radixadvisor.records import Request, Skip, Source
 
 from .bodies import Context, position_id
 from .detect import Detection, detect
-from .dialect import Reader
+from .dialect import NO_PROMPT, Reader
 from .dialects import by_name
 from .files import ByteStream, Input, expand, refuse_binary
 from .framing import Frame, frames, is_json, values
+from .lines import has_lines, line_frames
+from .pickles import is_pickle, pickle_frames
 from .raw import Fields, Raw, Unusable, array_of, parse
 from .tables import csv_frames, delimiter, parquet_frames
 
@@ -79,9 +81,13 @@ class _Opened:
     def _frames(self) -> Iterator[Frame]:
         if self.stream.parquet:
             return parquet_frames(self.name, self.stream.whole())
+        if is_pickle(self.stream.head):
+            return pickle_frames(self.name, self.stream)
         refuse_binary(self.name, self.stream.head)
         separator = delimiter(self.name, self.stream.head)
-        return frames(self.stream) if separator is None else csv_frames(self.stream, separator)
+        if separator is not None:
+            return csv_frames(self.stream, separator)
+        return line_frames(self.stream) if has_lines(self.stream.head) else frames(self.stream)
 
 
 def _readable(frame: Frame) -> Iterator[Fields]:
@@ -264,3 +270,10 @@ def no_usable_input(log: Log) -> NoUsableInput:
         f"No usable request in {what}, read as {log.dialect}: {log.skips.sentence()}. "
         "Expected a log that carries the prompts; --format names its dialect."
     )
+    missing = by_name(log.dialect).missing
+    if missing and NO_PROMPT in log.skips.reasons:
+        counted = " ".join(log.notes)
+        return NoUsableInput(
+            f"No usable request in {what}, read as {log.dialect}: {missing} "
+            f"'radixadvisor formats --how {log.dialect}' gives the settings. {counted}".rstrip()
+        )

@@ -23,7 +23,10 @@ def registry() -> dict[str, Dialect]:
 def by_name(name: str) -> Dialect:
     """The dialect of that name, in any case and with ``-`` or ``_``; raises UnknownName."""
     known = registry()
-    dialect = known.get(name.strip().lower().replace("-", "_"))
+    wanted = name.strip().lower().replace("-", "_")
+    dialect = known.get(wanted)
+    if dialect is None:
+        dialect = next((each for each in known.values() if wanted in each.aliases), None)
     if dialect is None:
         raise UnknownName("format", name, known)
     return dialect

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from radixadvisor.diagnose.candidate import Place
 from radixadvisor.diagnose.slots import Slot
+from radixadvisor.diagnose.values import IDENTIFIER, columns, spans
 from radixadvisor.diagnose.view import LogView
 from radixadvisor.diagnose.zones import FIRST, is_head, place_of
 from radixadvisor.records import EditSpec
@@ -20,14 +21,14 @@ def shown(zone: str) -> str:
 
 def place_in(view: LogView, slot: Slot, at: int, *, whole: bool) -> Place:
     """The place of a slot's value in its ``at``-th request: the whole value without the white space around
-    it, or what varies in it alone.
+    it, or the identifier in it that varies most.
     """
     value, start = slot.values[at], slot.starts[at]
-    if whole:
-        low = len(value) - len(value.lstrip())
-        high = len(value.rstrip())
-    else:
-        low, high = slot.lead, max(len(value) - slot.tail, slot.lead)
+    low, high = len(value) - len(value.lstrip()), len(value.rstrip())
+    table = None if whole else columns(slot.values)
+    if table is not None:
+        rank = [(column.kind == IDENTIFIER, column.distinct) for column in table]
+        low, high = spans(value)[rank.index(max(rank))]
     index = slot.requests[at]
     request = view.request(index)
     assert request.messages is not None

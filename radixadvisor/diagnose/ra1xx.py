@@ -9,7 +9,7 @@ from radixadvisor.diagnose.candidate import Candidate, Detector
 from radixadvisor.diagnose.placing import block_edit, place_in, shown
 from radixadvisor.diagnose.rules import rule
 from radixadvisor.diagnose.slots import Slot
-from radixadvisor.diagnose.values import DATE, IDENTIFIER, TEXT, TIME
+from radixadvisor.diagnose.values import DATE, IDENTIFIER, NUMBER, TEXT, TIME
 from radixadvisor.diagnose.view import LogView
 from radixadvisor.diagnose.zones import is_head
 
@@ -52,7 +52,7 @@ def _is_user_block(slot: Slot) -> bool:
 
 def _is_other(slot: Slot) -> bool:
     typed = _is_clock(slot) or _is_date(slot) or _is_request_id(slot) or _is_session_id(slot)
-    return not _is_user_block(slot) and (not typed or TEXT in slot.kinds)
+    return not typed and not _is_user_block(slot)
 
 
 _KINDS: dict[str, tuple[Callable[[Slot], bool], str]] = {
@@ -75,13 +75,12 @@ def _detect(name: str, view: LogView) -> Iterator[Candidate]:
 
 def _candidate(name: str, title: str, slot: Slot, view: LogView) -> Candidate:
     """The fix drops what only machines read, and moves the rest as far behind as its changes allow."""
-    pure = name == "RA103" and not slot.kinds - {IDENTIFIER, "number"}
-    whole = name != "RA103" or not pure
+    pure = name == "RA103" and not slot.kinds - {IDENTIFIER, NUMBER}
     first = next(at for at, value in enumerate(slot.values) if value != slot.values[0])
     return Candidate(
         rule=name,
         title=title.format(zone=shown(slot.zone)),
-        place=place_in(view, slot, first, whole=whole),
+        place=place_in(view, slot, first, whole=not pure),
         before=slot.values[0].strip(),
         after=slot.values[first].strip(),
         requests=slot.requests,

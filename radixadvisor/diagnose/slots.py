@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from radixadvisor.diagnose.clusters import Cluster
 from radixadvisor.diagnose.template import Gap, Template, template_of
-from radixadvisor.diagnose.values import core, kinds
+from radixadvisor.diagnose.values import kinds
 from radixadvisor.diagnose.zones import FIRST, LAST, find_block, head_zone, zone_index
 from radixadvisor.records import Request
 
@@ -35,10 +35,10 @@ class Slot:
     """A slot that varies.
 
     ``requests`` hold a value that is not blank, in order of arrival, ``values`` it; ``starts`` is its place
-    in the message's text, ``messages`` the message's index. ``lead`` and ``tail`` are characters that all
-    values share at their ends. ``kinds``: see ``values.kinds``. ``turns`` counts pairs of consecutive
-    requests of a conversation, ``changes`` those with another value; ``keyed`` is True where the value
-    follows the user or tenant alone, ``daily`` where it follows the day alone.
+    in the message's text, ``messages`` the message's index. ``kinds``: see
+    ``values.kinds``. ``turns`` counts pairs of consecutive requests of a conversation, ``changes`` those with
+    another value; ``keyed`` is True where the value follows the user or tenant alone, ``daily`` where it
+    follows the day alone.
     """
 
     cluster: Cluster
@@ -48,8 +48,6 @@ class Slot:
     messages: tuple[int, ...]
     values: tuple[str, ...]
     starts: tuple[int, ...]
-    lead: int
-    tail: int
     distinct: int
     kinds: frozenset[str]
     turns: int
@@ -128,7 +126,6 @@ def _slot(
     if len(distinct) < 2:
         return None
     looked = distinct[:: max(len(distinct) // _LOOK, 1)]
-    lead, tail = core(looked)
     turns = changes = 0
     last: dict[Hashable, str] = {}
     for index, value in zip(requests, values, strict=True):
@@ -145,8 +142,6 @@ def _slot(
         messages=tuple(messages),
         values=tuple(values),
         starts=tuple(starts),
-        lead=lead,
-        tail=tail,
         distinct=len(distinct),
         kinds=kinds(looked),
         turns=turns,

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-__all__ = ["DATE", "IDENTIFIER", "NUMBER", "TEXT", "TIME", "core", "kinds"]
+__all__ = ["DATE", "IDENTIFIER", "NUMBER", "TEXT", "TIME", "Column", "columns", "kinds", "spans"]
+
+_ALIGNED = 0.95
 
 TIME, DATE, IDENTIFIER, NUMBER, TEXT = "time", "date", "identifier", "number", "text"
 
@@ -21,74 +25,79 @@ _DATE_FORMS = (
     rf"|\d{{4}}年\d{{1,2}}月\d{{1,2}}日"
     rf"|\b{_DAY.removesuffix(',?')}(?=\W|$)"
 )
-_FIELD = re.compile(
+_WHEN = (
     rf"(?P<time>(?:(?:{_DATE_FORMS})(?:[T ,]|\s+at\s+)\s*)?{_CLOCK}(?:\s+(?:{_DATE_FORMS}))?"
     rf"|\b1[5-9]\d{{8}}(?:\.\d+|\d{{3}}|\d{{6}}|\d{{9}})?\b)"
     rf"|(?P<date>{_DATE_FORMS})"
-    r"|(?P<identifier>\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"
-    r"|\b(?:[a-z]{1,12}[-_])*(?=[A-Za-z0-9]*\d)(?=[A-Za-z0-9]*[A-Za-z])[A-Za-z0-9]{8,}(?:[-_][A-Za-z0-9]+)*\b"
-    r"|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{5,}\b|\b\d{6,}\b"
-    r"|\b[A-Za-z0-9+/_-]{20,}={0,2})"
-    r"|(?P<number>\d+(?:[.,]\d+)*)",
-    re.IGNORECASE,
 )
+_WORD = re.compile(
+    rf"{_WHEN}|(?P<number>\d+(?:[.,]\d+)*(?![\w-]))|(?P<word>\w[\w+/-]*={{0,2}})", re.IGNORECASE
+)
+_CODE = re.compile(r"(?=.*\d)[\w+/=-]{4,}")
+_DIGITS = 6
 
-_CODE = re.compile(r"[\w+/=.-]{4,}")
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The words at one place of all values: what they are, and how many differ."""
+
+    kind: str
+    distinct: int
+
+
+def columns(values: Sequence[str]) -> list[Column] | None:
+    """What the words of values are, place by place; None where values do not have the same words in number
+    and punctuation (but for one in twenty).
+
+    A column of words with digits in which nearly every value is another one is an identifier.
+    """
+    parsed = [list(_WORD.finditer(value)) for value in values]
+    shapes = Counter([_WORD.sub("\x00", value) for value in values])
+    shape, count = shapes.most_common(1)[0]
+    if count < _ALIGNED * len(values):
+        return None
+    width = shape.count("\x00")
+    rows = [found for value, found in zip(values, parsed, strict=True) if len(found) == width]
+    return [_column([row[place] for row in rows]) for place in range(width)]
+
+
+def _column(found: Sequence[re.Match[str]]) -> Column:
+    words = [match[0] for match in found]
+    distinct = len(set(words))
+    groups = {match.lastgroup for match in found}
+    if groups <= {TIME, DATE}:
+        kind = TIME if TIME in groups else DATE
+    elif sum(map(_coded, words)) >= 0.5 * len(words) and distinct > 2:
+        kind = IDENTIFIER
+    else:
+        kind = NUMBER if groups <= {NUMBER} else TEXT
+    return Column(kind, distinct)
+
+
+def _coded(word: str) -> bool:
+    return _CODE.fullmatch(word) is not None and (not word.isdigit() or len(word) >= _DIGITS)
+
+
+def spans(value: str) -> list[tuple[int, int]]:
+    """Where the words of a value stand: one pair for each column."""
+    return [match.span() for match in _WORD.finditer(value)]
 
 
 def kinds(values: Sequence[str]) -> frozenset[str]:
-    """The kinds of fields that differ between the values of one slot.
+    """The kinds of words that differ between the values of one slot.
 
-    A field counts by its place among the fields of its kind. ``TEXT`` is added where the words around the
-    fields differ too, or where values have different fields.
+    Where values do not align, ``TEXT`` is among them, and times, dates and numbers count by their place among
+    their like.
     """
-    parsed = [_parse(value) for value in values if value.strip()]
-    lead, tail = core(values)
-    inner = [value[lead : len(value) - tail] for value in values]
-    if all(map(_CODE.fullmatch, inner)) and sum(map(_mixed, inner)) >= 0.5 * len(inner):
-        return frozenset({IDENTIFIER})
-    found = set()
-    for kind in (TIME, DATE, IDENTIFIER, NUMBER):
-        if len({tuple(fields[kind]) for fields, _ in parsed}) > 1:
+    values = [value for value in values if value.strip()]
+    table = columns(values)
+    if table is not None:
+        return frozenset(column.kind for column in table if column.distinct > 1)
+    found = {TEXT}
+    for kind in (TIME, DATE, NUMBER):
+        rows = {
+            tuple(match[0] for match in _WORD.finditer(value) if match.lastgroup == kind) for value in values
+        }
+        if len(rows) > 1 and len({len(row) for row in rows}) == 1:
             found.add(kind)
-    if len({words for _, words in parsed}) > max(1, len(parsed) // 20):
-        found.add(TEXT)
     return frozenset(found)
-
-
-def _parse(value: str) -> tuple[dict[str, list[str]], str]:
-    fields: dict[str, list[str]] = {TIME: [], DATE: [], IDENTIFIER: [], NUMBER: []}
-
-    def mask(match: re.Match[str]) -> str:
-        kind = match.lastgroup or NUMBER
-        fields[kind].append(match[0])
-        return "\x00"
-
-    return fields, _FIELD.sub(mask, value)
-
-
-def core(values: Sequence[str]) -> tuple[int, int]:
-    """Characters at the beginning and at the end that all values share, borders of words kept whole."""
-    first = _common(values)
-    backwards = [value[::-1] for value in values]
-    last = _common(backwards)
-    shortest = min(map(len, values))
-    lead = len(first)
-    while lead and first[lead - 1].isalnum() and lead < shortest:
-        lead -= 1
-    tail = min(len(last), shortest - lead)
-    while tail and last[tail - 1].isalnum():
-        tail -= 1
-    return lead, tail
-
-
-def _mixed(code: str) -> bool:
-    return any(map(str.isdigit, code)) and (any(map(str.isalpha, code)) or len(code) > 5)
-
-
-def _common(values: Sequence[str]) -> str:
-    first, last = min(values), max(values)
-    for at, character in enumerate(first):
-        if character != last[at]:
-            return first[:at]
-    return first

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from radixadvisor.diagnose.view import LogView
 from radixadvisor.measure.segments import Prompt, match_segments
-from radixadvisor.prescribe.edits import EDITS
+from radixadvisor.prescribe.edits import apply_edit
 from radixadvisor.records import EditSpec, Message, Request, ToolSet
 from radixadvisor.render.base import RenderError
 from radixadvisor.tokens.pool import SegmentPool
@@ -102,13 +102,12 @@ class Workshop:
         """The variant with one more edit, measured anew; itself where the edit changes nothing."""
         trace = self._trace
         requests, segments = dict(variant.requests), dict(variant.segments)
-        edit, parameters = EDITS[spec.kind], dict(spec.parameters)
         changed = False
         for cluster in spec.clusters:
-            for index in self.view.clusters[cluster].requests:
+            members = self.view.clusters[cluster].requests
+            currents = [requests.get(index, trace.requests[index]) for index in members]
+            for index, current, edited in zip(members, currents, apply_edit(currents, spec), strict=True):
                 pool = trace.pools[trace.pool_of[index]]
-                current = requests.get(index, trace.requests[index])
-                edited = edit(current, parameters)
                 if edited is current or not isinstance(pool, SegmentPool):
                     continue
                 edited = self._interned.request(edited, trace.requests[index])

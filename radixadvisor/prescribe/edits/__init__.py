@@ -7,18 +7,29 @@ ToolSet objects freely: ``counterfactual`` interns them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from radixadvisor.prescribe.edits import blocks
 from radixadvisor.records import EditSpec, Request
 
-__all__ = ["EDITS", "Edit", "apply_edit"]
+__all__ = ["EDITS", "LOG_EDITS", "Edit", "LogEdit", "apply_edit"]
 
 Edit = Callable[[Request, Mapping[str, str]], Request]
 
+LogEdit = Callable[[Sequence[Request], Mapping[str, str]], list[Request]]
+
 EDITS: dict[str, Edit] = {**blocks.EDITS}
 
+LOG_EDITS: dict[str, LogEdit] = {}
+"""Edits that need the requests before: they see all of an application in order of arrival."""
 
-def apply_edit(request: Request, spec: EditSpec) -> Request:
-    """The request with one fix; the same object where the fix does not apply."""
-    return EDITS[spec.kind](request, dict(spec.parameters))
+
+def apply_edit(requests: Sequence[Request], spec: EditSpec) -> list[Request]:
+    """Requests of one application, in order of arrival, with one fix; the same objects where it does not
+    apply.
+    """
+    parameters = dict(spec.parameters)
+    if spec.kind in LOG_EDITS:
+        return LOG_EDITS[spec.kind](requests, parameters)
+    edit = EDITS[spec.kind]
+    return [edit(request, parameters) for request in requests]

@@ -24,6 +24,14 @@ if TYPE_CHECKING:
 
 _TOKEN_BYTES = 4
 
+HOSTED_REASONS = {
+    "capacity": "a hosted API has no pool size of its own to lift",
+    "ttl": "some requests have no timestamp: nothing expires",
+    "replicas": "this API meets all requests with one cache",
+    "in_flight": "it takes a timestamp and a latency with every request",
+}
+"""Why a step of a hosted API's ledger may be missing, by step."""
+
 
 def hosted_profile(trace: Trace) -> HostedProfile | None:
     """The API that served most of a log's prompt tokens; None if that was no API."""
@@ -54,13 +62,7 @@ def hosted_steps(
 
 def hosted_reasons(steps: Steps) -> dict[str, str]:
     """Why steps of a hosted API's ledger were not evaluated."""
-    why = {
-        "capacity": "a hosted API has no pool size of its own to lift",
-        "ttl": "some requests have no timestamp: nothing expires",
-        "replicas": "this API meets all requests with one cache",
-        "in_flight": "it takes a timestamp and a latency with every request",
-    }
-    return {f"ledger.{name}": reason for name, reason in why.items() if steps.get(name) is None}
+    return {f"ledger.{name}": reason for name, reason in HOSTED_REASONS.items() if steps.get(name) is None}
 
 
 def _prefix_steps(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from radixadvisor.analysis.columns import requests_of
+from radixadvisor.analysis.hosted import HOSTED_REASONS
 from radixadvisor.analysis.sampling import LOWER_BOUNDS, sampled
 from radixadvisor.errors import UsageError
 from radixadvisor.ingest import Log
@@ -189,12 +190,7 @@ def _reason(bucket: str, setting: Setting) -> str:
     if bucket == "order":
         return "this version simulates; it does not prescribe yet"
     if isinstance(setting, HostedSetting):
-        return {
-            "capacity": "a hosted API has no pool size of its own to lift",
-            "ttl": "some requests have no timestamp: nothing expires",
-            "replicas": "this API meets all requests with one cache",
-            "in_flight": "it takes a timestamp and a latency with every request",
-        }.get(bucket, "a hash trace shows no text beside the prefix")
+        return HOSTED_REASONS.get(bucket, "a hash trace shows no text beside the prefix")
     return {
         "ttl": "an engine's cache has no lifetime",
         "in_flight": "requests were served one after the other: none was in flight",

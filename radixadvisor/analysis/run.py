@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from radixadvisor.analysis.advice import advise
 from radixadvisor.analysis.capacity import bounds_of, capacity_of
 from radixadvisor.analysis.describe import (
     assumptions_of,
@@ -72,9 +73,10 @@ def _without_gc() -> Iterator[None]:
 
 def analyze_trace(trace: Trace, log: Log, options: AnalyzeOptions) -> Analysis:
     """Measure a trace that is already tokenized."""
-    found = measure(trace)
+    advice = advise(trace)
+    found = measure(trace, advice.order_gain)
     total = int(found.lengths.sum())
-    missing = dict(found.missing)
+    missing = found.missing | advice.missing
     target = target_model(trace, options, missing)
     kv_bytes = None if target is None else target.kv_bytes(options.kv_dtype)
     if not trace.named_sessions:
@@ -110,6 +112,9 @@ def analyze_trace(trace: Trace, log: Log, options: AnalyzeOptions) -> Analysis:
         not_evaluated=missing,
         reported_cached_tokens=reported_cached(trace),
         predicted_cached_tokens=int(headline.sum()),
+        findings=advice.findings,
+        prescriptions=advice.prescriptions,
+        checked=advice.checked,
     )
 
 

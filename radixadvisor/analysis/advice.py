@@ -1,0 +1,115 @@
+"""From a trace to advice: what is suspected, what of it is true, and what to do about it in which order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from radixadvisor.diagnose.candidate import Candidate
+from radixadvisor.diagnose.registry import detect
+from radixadvisor.diagnose.rules import rule
+from radixadvisor.diagnose.view import LogView
+from radixadvisor.prescribe.counterfactual import Fix, Trial, try_all
+from radixadvisor.prescribe.edits.words import words_of
+from radixadvisor.results import CheckedRule, Finding, Prescription, Where
+from radixadvisor.trace import Trace
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Counts = NDArray[np.int64]
+
+__all__ = ["PROFILE", "Advice", "advise"]
+
+PROFILE = "sglang"
+"""The profile of every gain: page 1, outputs cached, an unlimited pool."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What a report says of faults and fixes.
+
+    ``order_gain`` is computed tokens before minus after all prescriptions, per request in order of arrival;
+    None where nothing was diagnosed, for the reason in ``missing``. ``trial`` holds the log with all
+    prescriptions applied.
+    """
+
+    findings: tuple[Finding, ...]
+    prescriptions: tuple[Prescription, ...]
+    checked: tuple[CheckedRule, ...]
+    order_gain: Counts | None
+    trial: Trial | None
+    missing: dict[str, str]
+
+
+def advise(trace: Trace) -> Advice:
+    """Diagnose a trace and try every fix on it."""
+    view = LogView(trace)
+    if not view.has_text:
+        reason = "no text: the log holds no messages to diagnose"
+        return Advice((), (), (), None, None, {"findings": reason, "ledger.order": reason})
+    candidates = detect(view)
+    trial = try_all(view, candidates)
+    findings = [_finding(fix, candidate) for fix in trial.applied for candidate in fix.candidates]
+    findings += [_explanation(candidate) for candidate in candidates if candidate.edit is None]
+    return Advice(
+        findings=tuple(sorted(findings, key=_rank)),
+        prescriptions=tuple(
+            _prescription(number, fix, view) for number, fix in enumerate(trial.applied, start=1)
+        ),
+        checked=tuple(
+            CheckedRule(candidate.rule, candidate.title, fix.marginal, fix.alone)
+            for fix in trial.rejected
+            for candidate in fix.candidates
+        ),
+        order_gain=trial.before.computed - trial.after.computed,
+        trial=trial,
+        missing={},
+    )
+
+
+def _rank(finding: Finding) -> tuple[bool, int, str]:
+    return finding.severity == "low", -finding.lost_tokens, finding.rule
+
+
+def _finding(fix: Fix, candidate: Candidate) -> Finding:
+    return _told(candidate, "fix", max(fix.alone, fix.marginal))
+
+
+def _explanation(candidate: Candidate) -> Finding:
+    return _told(candidate, "explanation", candidate.lost_tokens or 0)
+
+
+def _told(candidate: Candidate, kind: str, lost: int) -> Finding:
+    place = candidate.place
+    return Finding(
+        rule=candidate.rule,
+        kind=kind,
+        profile=PROFILE,
+        title=candidate.title,
+        severity=rule(candidate.rule).severity,
+        where=Where(place.request_id, place.path, place.start, place.end),
+        before=candidate.before,
+        after=candidate.after,
+        requests=len(candidate.requests),
+        lost_tokens=lost,
+    )
+
+
+def _prescription(number: int, fix: Fix, view: LogView) -> Prescription:
+    return Prescription(
+        id=f"P{number}",
+        rules=tuple(dict.fromkeys(candidate.rule for candidate in fix.candidates)),
+        title=words_of(fix.spec),
+        edit="text",
+        safety=fix.spec.safety,
+        alone_tokens=fix.alone,
+        marginal_tokens=fix.marginal,
+        marginal_interval=fix.interval,
+        rate_after=fix.rate,
+        hit_tokens=fix.hits,
+        prompt_tokens=fix.length,
+        applications=tuple(view.clusters[cluster].name for cluster in fix.spec.clusters),
+        spec=fix.spec,
+    )

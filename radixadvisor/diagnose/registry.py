@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from radixadvisor.diagnose import ra1xx
+from radixadvisor.diagnose import ra1xx, ra2xx, ra4xx
 from radixadvisor.diagnose.candidate import Candidate, Detector
 from radixadvisor.diagnose.view import LogView
 
 __all__ = ["DETECTORS", "detect"]
 
-DETECTORS: dict[str, Detector] = {**ra1xx.DETECTORS}
+DETECTORS: dict[str, Detector] = {**ra1xx.DETECTORS, **ra2xx.DETECTORS, **ra4xx.DETECTORS}
 
 
 def detect(view: LogView) -> list[Candidate]:

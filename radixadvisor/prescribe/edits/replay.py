@@ -8,14 +8,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from radixadvisor.diagnose.turns import canonical, normal, plain_text, same_reply, threads
+from radixadvisor.diagnose.turns import canonical, normal, plain_text, threads
 from radixadvisor.records import Message, Request
 
 __all__ = ["keep_reasoning", "replay_verbatim"]
 
 _THINK = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
-
-Known = dict[tuple[int, tuple[object, ...]], Message]
 
 
 def replay_verbatim(requests: Sequence[Request], parameters: Mapping[str, str]) -> list[Request]:
@@ -62,35 +60,32 @@ def _with_replies(
     requests: Sequence[Request], change: Callable[[Message, Message], Message]
 ) -> list[Request]:
     """Each assistant turn through ``change`` with the reply that it repeats, of the same conversation."""
-    known: Known = {}
+    keys: dict[int, tuple[object, ...]] = {}
+    replies: dict[tuple[int, tuple[object, ...]], Message] = {}
     made: dict[tuple[int, int], Message] = {}
+
+    def key_of(message: Message) -> tuple[object, ...]:
+        key = keys.get(id(message))
+        if key is None:
+            calls = tuple((call.name, canonical(call.arguments)) for call in message.tool_calls)
+            key = keys[id(message)] = (normal(plain_text(message)), calls)
+        return key
+
     edited = []
     for request, number in zip(requests, threads(requests), strict=True):
-        messages = tuple(
-            _changed(message, number, known, made, change) if message.role == "assistant" else message
-            for message in request.messages or ()
-        )
+        messages = []
+        for message in request.messages or ():
+            if message.role == "assistant":
+                known = made.get((number, id(message)))
+                if known is None:
+                    reply = replies.setdefault((number, key_of(message)), message)
+                    known = message if reply is message else change(message, reply)
+                    made[number, id(message)] = known
+                message = known
+            messages.append(message)
         reply = request.output.message if request.output is not None else None
-        if reply is not None and number >= 0:
-            known[number, _key(reply)] = reply
-        same = request.messages is None or messages == request.messages
-        edited.append(request if same else replace(request, messages=messages))
+        if reply is not None:
+            replies[number, key_of(reply)] = reply
+        same = request.messages is None or tuple(messages) == request.messages
+        edited.append(request if same else replace(request, messages=tuple(messages)))
     return edited
-
-
-def _changed(
-    message: Message,
-    number: int,
-    known: Known,
-    made: dict[tuple[int, int], Message],
-    change: Callable[[Message, Message], Message],
-) -> Message:
-    reply = known.setdefault((number, _key(message)), message)
-    if reply is message or not same_reply(reply, message):
-        return message
-    return made.setdefault((id(message), id(reply)), change(message, reply))
-
-
-def _key(message: Message) -> tuple[object, ...]:
-    calls = tuple((call.name, canonical(call.arguments)) for call in message.tool_calls)
-    return (normal(plain_text(message)), calls)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping
 
 from radixadvisor.records import EditSpec
 
@@ -21,9 +22,23 @@ def _block(parameters: Mapping[str, str]) -> str:
     return f"{label!r} in the {zone}" if label else f"what varies in the {zone}"
 
 
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(names)
+
+
 WORDS: dict[str, Callable[[Mapping[str, str]], str]] = {
+    "canonical_tools": lambda of: "Write tool definitions with sorted keys",
+    "cut_once": lambda of: "Cut each message once, at one length",
     "drop_block": lambda of: f"Leave out {_block(of)}",
+    "even_whitespace": lambda of: "Send each text in one form of whitespace and letters",
+    "freeze_tools": lambda of: f"Keep the definition of {_names(json.loads(of['frozen']))} as it first was",
+    "full_catalogue": lambda of: f"Send all {len(json.loads(of['catalogue']))} tools in every request",
+    "keep_reasoning": lambda of: "Keep the reasoning of earlier turns",
     "move_block": lambda of: f"Move {_block(of)} to {_TARGETS[of['to']]}",
+    "replay_verbatim": lambda of: "Send replies back byte for byte",
+    "rewrite_in_batches": lambda of: f"Replace old messages {of['batch']} at a time",
+    "sort_tools": lambda of: "Sort tools by name",
+    "trim_in_batches": lambda of: f"Cut the history {of['step']} messages at a time, not every turn",
 }
 
 

@@ -83,9 +83,9 @@ def _with_replies(
                     made[number, id(message)] = known
                 message = known
             messages.append(message)
-        reply = request.output.message if request.output is not None else None
-        if reply is not None:
-            replies[number, key_of(reply)] = reply
+        generated = request.output.message if request.output is not None else None
+        if generated is not None:
+            replies[number, key_of(generated)] = generated
         same = request.messages is None or tuple(messages) == request.messages
         edited.append(request if same else replace(request, messages=tuple(messages)))
     return edited

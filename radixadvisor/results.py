@@ -188,7 +188,7 @@ class Finding:
     ``kind`` is ``fix`` where a prescription undoes it, ``explanation`` where no text can. ``before`` and
     ``after`` are the two values where prompts part (prompt text: reports mask and escape it). ``requests``
     is how many show it. ``lost_tokens`` are computed because of it under ``profile``: what its fix gains
-    alone, or behind the fixes that have to come first.
+    alone, or behind the fixes that have to come first. ``fix`` is the id of the prescription that undoes it.
     """
 
     rule: str
@@ -201,6 +201,7 @@ class Finding:
     after: str
     requests: int
     lost_tokens: int
+    fix: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

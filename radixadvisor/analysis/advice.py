@@ -51,7 +51,11 @@ def advise(trace: Trace) -> Advice:
         return Advice((), (), (), None, None, {"findings": reason, "ledger.order": reason})
     candidates = detect(view)
     trial = try_all(view, candidates)
-    findings = [_finding(fix, candidate) for fix in trial.applied for candidate in fix.candidates]
+    findings = [
+        _finding(f"P{number}", fix, candidate)
+        for number, fix in enumerate(trial.applied, start=1)
+        for candidate in fix.candidates
+    ]
     findings += [_explanation(candidate) for candidate in candidates if candidate.edit is None]
     return Advice(
         findings=tuple(sorted(findings, key=_rank)),
@@ -73,19 +77,19 @@ def _rank(finding: Finding) -> tuple[bool, int, str]:
     return finding.severity == "low", -finding.lost_tokens, finding.rule
 
 
-def _finding(fix: Fix, candidate: Candidate) -> Finding:
-    return _told(candidate, "fix", max(fix.alone, fix.marginal))
+def _finding(number: str, fix: Fix, candidate: Candidate) -> Finding:
+    return _told(candidate, number, max(fix.alone, fix.marginal))
 
 
 def _explanation(candidate: Candidate) -> Finding:
-    return _told(candidate, "explanation", candidate.lost_tokens or 0)
+    return _told(candidate, None, candidate.lost_tokens or 0)
 
 
-def _told(candidate: Candidate, kind: str, lost: int) -> Finding:
+def _told(candidate: Candidate, fix: str | None, lost: int) -> Finding:
     place = candidate.place
     return Finding(
         rule=candidate.rule,
-        kind=kind,
+        kind="explanation" if fix is None else "fix",
         profile=PROFILE,
         title=candidate.title,
         severity=rule(candidate.rule).severity,
@@ -94,6 +98,7 @@ def _told(candidate: Candidate, kind: str, lost: int) -> Finding:
         after=candidate.after,
         requests=len(candidate.requests),
         lost_tokens=lost,
+        fix=fix,
     )
 
 

@@ -1,0 +1,179 @@
+"""Findings and prescriptions as every report shows them: masked, cut to size, in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from radixadvisor.report.escape import clip, mask
+from radixadvisor.report.numbers import count, percent, plural
+from radixadvisor.results import Analysis, CheckedRule, Finding, Prescription
+
+__all__ = ["AdviceView", "FindingRow", "FixRow", "advice_view", "checked_row", "finding_row", "fix_row"]
+
+_EXCERPT = 60
+_EVIDENCE = 200
+_READ = 400
+
+
+@dataclass(frozen=True, slots=True)
+class FindingRow:
+    """A finding in words: ``place`` as request, path and characters; ``evidence`` the two values."""
+
+    rule: str
+    title: str
+    severity: str
+    place: str
+    before: str
+    after: str
+    requests: str
+    lost: str
+
+
+@dataclass(frozen=True, slots=True)
+class FixRow:
+    """A prescription with the findings that it undoes. ``gain`` is marginal; ``cost`` says how prompt length
+    changes, empty if it does not.
+    """
+
+    id: str
+    title: str
+    safety: str
+    gain: str
+    rate: str
+    alone: str
+    cost: str
+    interval: str
+    findings: tuple[FindingRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AdviceView:
+    """What to change, in order; what costs and has no fix; what was tried in vain. ``summary`` is one
+    sentence; empty where nothing was diagnosed.
+    """
+
+    summary: str
+    fixes: tuple[FixRow, ...]
+    unfixed: tuple[FindingRow, ...]
+    checked: tuple[str, ...]
+
+
+def advice_view(analysis: Analysis) -> AdviceView:
+    """Arrange the advice of an analysis."""
+    findings = analysis.findings
+    return AdviceView(
+        summary=_summary(analysis),
+        fixes=tuple(
+            _fix(item, tuple(_finding(finding) for finding in findings if finding.fix == item.id))
+            for item in analysis.prescriptions
+        ),
+        unfixed=tuple(_finding(finding) for finding in findings if finding.fix is None),
+        checked=tuple(sorted({item.rule for item in analysis.checked})),
+    )
+
+
+def _summary(analysis: Analysis) -> str:
+    if "findings" in analysis.not_evaluated:
+        return ""
+    if not analysis.prescriptions:
+        return "No fault was found in how the prompts are built."
+    saved = sum(item.marginal_tokens for item in analysis.prescriptions)
+    rate = percent(analysis.prescriptions[-1].rate_after)
+    changes = plural(len(analysis.prescriptions), "change")
+    share = percent(saved / analysis.totals.prompt_tokens)
+    return (
+        f"{changes} would save {count(saved)} computed tokens ({share} of the prompt tokens); "
+        f"the hit rate would be {rate}."
+    )
+
+
+def _fix(item: Prescription, findings: tuple[FindingRow, ...]) -> FixRow:
+    longer = item.prompt_tokens
+    cost = f"prompts grow by {count(longer)} tokens" if longer > 0 else ""
+    if longer < 0:
+        cost = f"prompts shrink by {count(-longer)} tokens"
+    low, high = item.marginal_interval
+    return FixRow(
+        id=item.id,
+        title=mask(item.title),
+        safety=item.safety,
+        gain=count(item.marginal_tokens),
+        rate=percent(item.rate_after),
+        alone=count(item.alone_tokens),
+        cost=cost,
+        interval=f"{count(low)} to {count(high)}",
+        findings=findings,
+    )
+
+
+def _finding(item: Finding) -> FindingRow:
+    where = item.where
+    return FindingRow(
+        rule=item.rule,
+        title=mask(item.title),
+        severity=item.severity,
+        place=f"{clip(where.request_id, 40)} {where.path}, characters {where.start}-{where.end}",
+        before=_excerpt(item.before, _EXCERPT),
+        after=_excerpt(item.after, _EXCERPT),
+        requests=plural(item.requests, "request"),
+        lost=count(item.lost_tokens),
+    )
+
+
+def _excerpt(text: str, length: int) -> str:
+    """The beginning of a text, masked with enough behind it to know a secret that the cut divides."""
+    return clip(mask(text[:_READ]), length)
+
+
+def finding_row(item: Finding) -> dict[str, Any]:
+    """A finding in report.json."""
+    where = item.where
+    return {
+        "rule": item.rule,
+        "kind": item.kind,
+        "profile": item.profile,
+        "title": mask(item.title),
+        "severity": item.severity,
+        "where": {
+            "request_id": where.request_id,
+            "path": where.path,
+            "start": where.start,
+            "end": where.end,
+        },
+        "evidence": {
+            "before": _excerpt(item.before, _EVIDENCE),
+            "after": _excerpt(item.after, _EVIDENCE),
+        },
+        "requests": item.requests,
+        "lost_tokens": item.lost_tokens,
+        "fix": item.fix,
+    }
+
+
+def checked_row(item: CheckedRule) -> dict[str, Any]:
+    """A rule that was tried without gain, in report.json."""
+    return {
+        "rule": item.rule,
+        "title": mask(item.title),
+        "gain_tokens": item.gain_tokens,
+        "alone_tokens": item.alone_tokens,
+    }
+
+
+def fix_row(item: Prescription) -> dict[str, Any]:
+    """A prescription in report.json."""
+    return {
+        "id": item.id,
+        "rules": list(item.rules),
+        "title": mask(item.title),
+        "edit": item.edit,
+        "safety": item.safety,
+        "alone_tokens": item.alone_tokens,
+        "marginal_tokens": item.marginal_tokens,
+        "marginal_interval": list(item.marginal_interval),
+        "rate_after": round(item.rate_after, 6),
+        "hit_tokens": item.hit_tokens,
+        "prompt_tokens": item.prompt_tokens,
+        "applications": [mask(name) for name in item.applications],
+    }

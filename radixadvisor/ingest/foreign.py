@@ -190,7 +190,7 @@ def chat_answer(raw: Raw | None, depth: int = 0) -> Raw | None:
     if set(fields) & {"role", "parts", "kwargs"} or first_byte(fields.get("content", Raw())) == 0x5B:
         turns = chat_turns([inner if "role" in fields else encode({**fields, "role": "assistant"})])
         return turns[0] if turns else None
-    return inner
+    return None if set(fields) & {"usageMetadata", "usage_metadata"} else inner
 
 
 def _message(answer: Raw | None) -> Raw | None:

@@ -13,6 +13,7 @@ import pytest
 from radixadvisor.ingest import read_log
 from radixadvisor.ingest.dialects import registry
 from radixadvisor.records import Blocks, CacheControl, Output, Request, Usage
+from tests.ingest.forms import FORMS
 from tests.ingest.reading import one, plain, read_bytes, read_paths, read_records
 
 EXAMPLES = Path(__file__).parents[1] / "data" / "formats"
@@ -89,7 +90,8 @@ def stated(request: Request) -> dict[str, Any]:
 
 
 def test_every_dialect_has_an_example() -> None:
-    assert set(registry()) == set(STATED) == {path.stem for path in EXAMPLES.glob("*.jsonl")}
+    assert set(registry()) == set(STATED) | {form.dialect for form in FORMS.values()}
+    assert {path.name for path in EXAMPLES.iterdir()} == {f"{name}.jsonl" for name in STATED} | set(FORMS)
 
 
 @pytest.mark.parametrize("name", STATED)

@@ -1,0 +1,144 @@
+"""What each example of a log format states: the dialect, the requests with their fields, the skips."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from radixadvisor.records import Usage
+
+__all__ = ["FORMS", "Form"]
+
+HELP = ["system", "user"]
+TOOL = ["system", "user", "assistant", "tool"]
+START = 1767225600.0
+NO_PROMPT = "no prompt text"
+
+
+class Form(NamedTuple):
+    dialect: str
+    requests: list[dict[str, Any]]
+    skips: dict[str, int] = {}  # noqa: RUF012 - never written to
+
+
+FORMS: dict[str, Form] = {
+    "helicone_export.jsonl": Form(
+        "helicone_export",
+        [
+            {
+                "id": "h1",
+                "model": "gpt-4o",
+                "roles": HELP,
+                "usage": Usage(41, 9, 0),
+                "arrival": START,
+                "latency": 1.5,
+                "ttft": 0.4,
+                "session": "s1",
+                "user": "u-1",
+            }
+        ],
+        {NO_PROMPT: 1},
+    ),
+    "portkey_log_export.jsonl": Form(
+        "portkey_log_export",
+        [
+            {
+                "id": "p1",
+                "model": "gpt-4o",
+                "roles": HELP,
+                "usage": Usage(41, 9, 0),
+                "arrival": START,
+                "latency": 1.5,
+                "session": "s1",
+                "user": "u-1",
+            }
+        ],
+        {NO_PROMPT: 1},
+    ),
+    "kong_ai_log.jsonl": Form(
+        "kong_ai_log",
+        [
+            {
+                "id": "k1",
+                "model": "gpt-4o",
+                "roles": HELP,
+                "usage": Usage(41, 9, 0),
+                "arrival": START,
+                "latency": 1.5,
+                "tenant": "team-a",
+            }
+        ],
+        {NO_PROMPT: 1},
+    ),
+    "apisix_ai_log.jsonl": Form(
+        "apisix_ai_log",
+        [
+            {
+                "model": "gpt-4o",
+                "roles": HELP,
+                "usage": Usage(41, 9, 0, 0),
+                "arrival": START,
+                "latency": 1.5,
+                "ttft": 0.4,
+                "user": "u-1",
+            }
+        ],
+        {NO_PROMPT: 1},
+    ),
+    "azure_openai_diagnostic.jsonl": Form(
+        "azure_openai_diagnostic",
+        [{"id": "az-2", "roles": TOOL, "usage": Usage(61, 9, 0), "arrival": START + 5, "latency": 0.9}],
+        {NO_PROMPT: 1},
+    ),
+    "sagemaker_data_capture.jsonl": Form(
+        "sagemaker_data_capture",
+        [
+            {"id": "abc-1", "roles": HELP, "usage": Usage(41, 9), "arrival": START},
+            {"id": "abc-2", "roles": TOOL, "usage": None, "arrival": START + 5, "output": None},
+        ],
+    ),
+    "vertex_request_response.jsonl": Form(
+        "vertex_request_response",
+        [
+            {
+                "id": "123",
+                "model": "gemini-2.5-flash",
+                "roles": HELP,
+                "arrival": START,
+                "usage": Usage(300, 4, 0),
+            },
+            {"id": "124", "roles": ["user"], "usage": Usage(2), "arrival": START + 5},
+        ],
+    ),
+    "bedrock_invocation_log.jsonl": Form(
+        "bedrock_invocation_log",
+        [
+            {
+                "id": "b-1",
+                "model": "anthropic.claude-sonnet-4-20250514-v1:0",
+                "roles": HELP,
+                "usage": Usage(1512, 9, 1500, 0),
+                "arrival": START,
+                "latency": 1.5,
+                "tenant": "a",
+            }
+        ],
+        {NO_PROMPT: 1},
+    ),
+    "litellm_spend_logs.jsonl": Form(
+        "litellm_spend_logs",
+        [
+            {
+                "id": "chatcmpl-1",
+                "model": "gpt-4o",
+                "roles": HELP,
+                "usage": Usage(41, 9, 0),
+                "arrival": START,
+                "latency": 1.5,
+                "session": "s1",
+                "user": "u-1",
+                "tenant": "team-a",
+            }
+        ],
+        {NO_PROMPT: 1},
+    ),
+}

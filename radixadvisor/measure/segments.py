@@ -98,6 +98,27 @@ def match_segments(prompts: Iterable[Prompt]) -> list[SegmentMatch]:
     return found
 
 
+def match_group(prompts: Sequence[Prompt]) -> list[int]:
+    """As ``match_segments``, in tokens, for prompts of one root and one first segment alone; the first one's
+    match is not known here, and given as 0.
+    """
+    if not prompts:
+        return []
+    head = len(prompts[0].pool[prompts[0].segments[0]]) // TOKEN_BYTES
+    below = match_segments([prompt._replace(segments=prompt.segments[1:]) for prompt in prompts])
+    return [0, *[head + match.tokens for match in below[1:]]]
+
+
+def match_heads(texts: Iterable[bytes]) -> list[int]:
+    """Longest common prefix, in tokens, of each text with an earlier one; texts are distinct."""
+    node = _Node(-1)
+    found = []
+    for number, text in enumerate(texts):
+        found.append(node.closest(text)[0] // TOKEN_BYTES)
+        node.add(text, number)
+    return found
+
+
 def common_prefix(left: bytes, right: bytes) -> int:
     """Bytes that two strings begin with together."""
     low, high = 0, min(len(left), len(right))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from radixadvisor.diagnose.view import LogView
-from radixadvisor.measure.segments import Prompt, match_segments
+from radixadvisor.measure.segments import Prompt, match_group, match_heads, match_segments
 from radixadvisor.prescribe.edits import apply_edit
 from radixadvisor.records import EditSpec, Message, Request, ToolSet
 from radixadvisor.render.base import RenderError
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     Counts = NDArray[np.int64]
 
-__all__ = ["Interned", "Variant", "Workshop"]
+__all__ = ["Group", "Interned", "Variant", "Workshop"]
 
 
 class Interned:
@@ -50,23 +51,30 @@ class Interned:
         return self._messages.setdefault(key, message)
 
 
+Group = tuple[Hashable, int]
+"""What must be equal for two prompts to share more than the beginning of their first segment."""
+
+
 @dataclass(frozen=True, slots=True)
 class Variant:
     """A state of the log: what differs from the log as read, by trace index, and what it then costs.
 
-    ``matched`` and ``lengths`` are tokens per request in order of arrival; ``computed`` what an unlimited
-    cache of page 1 that keeps outputs leaves to compute, the last prompt token always among it.
+    ``matched`` and ``lengths`` are tokens per request in order of arrival. ``groups`` holds the positions of
+    the requests that share a first segment, ascending.
     """
 
     edits: tuple[EditSpec, ...]
     requests: dict[int, Request]
     segments: dict[int, tuple[int, ...]]
+    groups: dict[Group, tuple[int, ...]]
     matched: Counts
     lengths: Counts
 
     @property
     def served(self) -> Counts:
-        """Tokens served per request."""
+        """Tokens that an unlimited cache of page 1 that keeps outputs serves, per request; the last prompt
+        token is always computed.
+        """
         import numpy as np
 
         served: Counts = np.maximum(np.minimum(self.matched, self.lengths - 1), 0)
@@ -88,21 +96,27 @@ class Workshop:
         self.view = view
         self._trace = view.trace
         self._interned = Interned()
+        self._position = {index: position for position, index in enumerate(view.order)}
         self._outputs = [view.trace.outputs[index][:-TOKEN_BYTES] for index in view.order]
         self._roots = [view.trace.namespace(index) for index in view.order]
+        groups: dict[Group, list[int]] = {}
+        for position, index in enumerate(view.order):
+            groups.setdefault(self._group(position, view.trace.segments[index]), []).append(position)
         self.base = Variant(
             edits=(),
             requests={},
             segments={},
+            groups={group: tuple(members) for group, members in groups.items()},
             matched=np.array([view.matches[index].tokens for index in view.order], np.int64),
             lengths=np.array([view.trace.lengths[index] for index in view.order], np.int64),
         )
+        self._whole = any(len(view.trace.segments[index]) < 2 for index in view.order)
 
     def with_edit(self, variant: Variant, spec: EditSpec) -> Variant:
         """The variant with one more edit, measured anew; itself where the edit changes nothing."""
         trace = self._trace
         requests, segments = dict(variant.requests), dict(variant.segments)
-        changed = False
+        moved: list[int] = []
         for cluster in spec.clusters:
             members = self.view.clusters[cluster].requests
             currents = [requests.get(index, trace.requests[index]) for index in members]
@@ -116,11 +130,14 @@ class Workshop:
                 except RenderError:
                     continue
                 requests[index] = edited
-                changed = True
-        if not changed:
+                moved.append(self._position[index])
+        if not moved:
             return replace(variant, edits=(*variant.edits, spec))
-        matched, lengths = self._measure(segments)
-        return Variant((*variant.edits, spec), requests, segments, matched, lengths)
+        return self._measured(
+            replace(variant, edits=(*variant.edits, spec), requests=requests, segments=segments),
+            variant,
+            sorted(moved),
+        )
 
     def with_edits(self, variant: Variant, specs: Iterable[EditSpec]) -> Variant:
         """The variant with several more edits, in their order."""
@@ -128,22 +145,50 @@ class Workshop:
             variant = self.with_edit(variant, spec)
         return variant
 
-    def _measure(self, changed: dict[int, tuple[int, ...]]) -> tuple[Counts, Counts]:
-        import numpy as np
+    def _measured(self, variant: Variant, before: Variant, moved: Sequence[int]) -> Variant:
+        """Measure the groups that ``moved`` positions left or joined; the rest cannot have changed, but for
+        where a first segment is new.
+        """
+        lengths, matched = before.lengths.copy(), before.matched.copy()
+        for position in moved:
+            index = self.view.order[position]
+            pool = self._trace.pools[self._trace.pool_of[index]]
+            lengths[position] = pool.length(variant.segments[index])
+        if self._whole:
+            prompts = [self._prompt(variant, position) for position in range(len(lengths))]
+            matched[:] = [match.tokens for match in match_segments(prompts)]
+            return replace(variant, matched=matched, lengths=lengths)
+        groups = dict(before.groups)
+        leaving: dict[Group, set[int]] = {}
+        joining: dict[Group, set[int]] = {}
+        for position in moved:
+            leaving.setdefault(self._group(position, self._segments(before, position)), set()).add(position)
+            joining.setdefault(self._group(position, self._segments(variant, position)), set()).add(position)
+        for group in sorted(leaving.keys() | joining.keys(), key=str):
+            members = set(groups.get(group, ())) - leaving.get(group, set()) | joining.get(group, set())
+            groups[group] = tuple(sorted(members))
+            if members:
+                found = match_group([self._prompt(variant, position) for position in groups[group]])
+                matched[list(groups[group])] = found
+            else:
+                del groups[group]
+        for root in {root for root, _ in leaving}:
+            heads = sorted(members[0] for (found, _), members in groups.items() if found == root)
+            texts = [prompt.pool[prompt.segments[0]] for prompt in map(partial(self._prompt, variant), heads)]
+            matched[heads] = match_heads(texts)
+        return replace(variant, groups=groups, matched=matched, lengths=lengths)
 
+    def _group(self, position: int, segments: Sequence[int]) -> Group:
+        return self._roots[position], segments[0] if segments else -1
+
+    def _segments(self, variant: Variant, position: int) -> tuple[int, ...]:
+        index = self.view.order[position]
+        return variant.segments.get(index) or self._trace.segments[index]
+
+    def _prompt(self, variant: Variant, position: int) -> Prompt:
         trace = self._trace
-        prompts, lengths = [], []
-        for position, index in enumerate(trace.order):
-            pool = trace.pools[trace.pool_of[index]]
-            segments = changed.get(index)
-            lengths.append(trace.lengths[index] if segments is None else pool.length(segments))
-            prompts.append(
-                Prompt(
-                    trace.segments[index] if segments is None else segments,
-                    pool.tokens if isinstance(pool, SegmentPool) else (),
-                    self._outputs[position],
-                    self._roots[position],
-                )
-            )
-        matched = np.array([match.tokens for match in match_segments(prompts)], np.int64)
-        return matched, np.array(lengths, np.int64)
+        pool = trace.pools[trace.pool_of[self.view.order[position]]]
+        tokens = pool.tokens if isinstance(pool, SegmentPool) else ()
+        return Prompt(
+            self._segments(variant, position), tokens, self._outputs[position], self._roots[position]
+        )

@@ -31,6 +31,14 @@ class Reader:
     def __init__(self, context: Context) -> None:
         self.context = context
 
+    def read_quickly(self, data: bytes, source: Source) -> Iterable[Request] | None:
+        """The requests of a record from its JSON text, if there is a shorter way than over its fields.
+
+        Raises:
+            Unusable: the record yields none.
+        """
+        return None
+
     def read(self, record: Fields, source: Source) -> Iterable[Request | Skip]:
         """The requests of one record.
 
@@ -53,16 +61,16 @@ class Dialect:
         title: one line for people.
         sniff: the Sign that a record gives, or None.
         reader: makes the Reader of one log.
+        aliases: other names that ``--format`` takes for it.
+        lines: tells a line of a log that is written as text; such lines reach the reader as records that
+            hold them under ``lines.LINE``.
+        missing: for logs that may lack the prompts, one sentence on what is missing and how to switch it on.
     """
 
     name: str
     title: str
     sniff: Callable[[Fields], Sign | None]
     reader: Callable[[Context], Reader]
-        aliases: other names that ``--format`` takes for it.
-        lines: tells a line of a log that is written as text; such lines reach the reader as records that
-            hold them under ``lines.LINE``.
-        missing: for logs that may lack the prompts, one sentence on what is missing and how to switch it on.
     aliases: tuple[str, ...] = ()
     lines: re.Pattern[str] | None = None
     missing: str = ""

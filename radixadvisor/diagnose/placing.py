@@ -48,7 +48,8 @@ def block_edit(slot: Slot, to: str | None, safety: str) -> EditSpec:
     """
     if to is None:
         to = "first" if slot.turns and not slot.within_conversation else "tail"
-    block = (("after", slot.gap.outer_after), ("before", slot.gap.outer_before))
+    gap = slot.gap
+    block = (("after", gap.outer_after), ("before", gap.outer_before), ("label", gap.label))
     if to == "drop":
         return EditSpec("drop_block", safety, (slot.cluster.id,), (*block, ("zone", slot.zone)))
     return EditSpec("move_block", safety, (slot.cluster.id,), (*block, ("to", to), ("zone", slot.zone)))

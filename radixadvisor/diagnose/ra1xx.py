@@ -5,22 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from radixadvisor.diagnose.blocks import block_candidates, is_short
 from radixadvisor.diagnose.candidate import Candidate, Detector
 from radixadvisor.diagnose.placing import block_edit, place_in, shown
 from radixadvisor.diagnose.rules import rule
 from radixadvisor.diagnose.slots import Slot
-from radixadvisor.diagnose.values import DATE, IDENTIFIER, NUMBER, TEXT, TIME
+from radixadvisor.diagnose.values import DATE, IDENTIFIER, NUMBER, TIME
 from radixadvisor.diagnose.view import LogView
 from radixadvisor.diagnose.zones import is_head
 
-__all__ = ["DETECTORS", "is_short"]
-
-
-def is_short(slot: Slot) -> bool:
-    """Whether a slot is a value of a line or a few, not a block of text that a client writes anew."""
-    if TEXT in slot.kinds and slot.within_conversation and (slot.gap.label or slot.lines > 2):
-        return False
-    return slot.size <= rule("RA106").threshold("most_characters") and slot.lines <= 6
+__all__ = ["DETECTORS"]
 
 
 def _worth_a_look(slot: Slot) -> bool:
@@ -68,9 +62,10 @@ _KINDS: dict[str, tuple[Callable[[Slot], bool], str]] = {
 def _detect(name: str, view: LogView) -> Iterator[Candidate]:
     fits, title = _KINDS[name]
     for zone in view.zones:
-        for slot in zone.slots:
+        for slot in zone.slots if not zone.permuted else ():
             if is_short(slot) and _worth_a_look(slot) and fits(slot):
                 yield _candidate(name, title, slot, view)
+    yield from block_candidates(name, view)
 
 
 def _candidate(name: str, title: str, slot: Slot, view: LogView) -> Candidate:

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import replace
 
-from radixadvisor.diagnose import ra1xx, ra2xx, ra4xx
+from radixadvisor.diagnose import ra1xx, ra2xx, ra3xx, ra4xx
 from radixadvisor.diagnose.candidate import Candidate, Detector
 from radixadvisor.diagnose.view import LogView
 
 __all__ = ["DETECTORS", "detect"]
 
-DETECTORS: dict[str, Detector] = {**ra1xx.DETECTORS, **ra2xx.DETECTORS, **ra4xx.DETECTORS}
+DETECTORS: dict[str, Detector] = {
+    **ra1xx.DETECTORS,
+    **ra2xx.DETECTORS,
+    **ra3xx.DETECTORS,
+    **ra4xx.DETECTORS,
+}
 
 
 def detect(view: LogView) -> list[Candidate]:

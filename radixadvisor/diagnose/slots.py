@@ -14,6 +14,7 @@ from radixadvisor.records import Request
 __all__ = ["Slot", "Zone", "zones_of"]
 
 _LOOK = 200
+_ORDERED = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,11 @@ class Zone:
     template: Template
     found: tuple[tuple[int, int], ...]
     slots: tuple[Slot, ...]
+
+    @property
+    def permuted(self) -> bool:
+        """Whether its anchors come in several orders."""
+        return self.template.ordered < _ORDERED
 
 
 @dataclass(frozen=True, slots=True)

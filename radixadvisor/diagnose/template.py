@@ -33,7 +33,8 @@ class Gap:
 
     ``before`` and ``after`` are the literals around what varies; ``outer_before`` and ``outer_after`` those
     around the whole block, its tags or heading included; ``label`` is that tag or heading; ``static_after``
-    counts the characters of anchors behind it.
+    counts the characters of anchors behind it; ``following`` is the text right behind it up to the next slot
+    or the end, empty where that varies.
     """
 
     before: str
@@ -42,6 +43,7 @@ class Gap:
     outer_after: str
     label: str
     static_after: int
+    following: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,18 @@ def _gap(
         outer_after=after if outer_right == right else _literal_after(outer_right),
         label=label,
         static_after=sum(map(len, order[position:-1])),
+        following=_following(right, order, sample),
     )
+
+
+def _following(right: str, order: Sequence[str], sample: Sequence[str]) -> str:
+    """What stands from an anchor on in every text: it and all behind it that never changes."""
+    rests = [text[text.find(right) :] for text in sample if right in text]
+    first, last = min(rests, default=""), max(rests, default="")
+    shared = next((at for at, (one, two) in enumerate(zip(first, last, strict=False)) if one != two), None)
+    common = first if shared is None else first[:shared]
+    ends = [common.rfind(part) + len(part) for part in order if part in common]
+    return common[: max(ends, default=0)]
 
 
 def _between(text: str, before: str, after: str) -> str | None:

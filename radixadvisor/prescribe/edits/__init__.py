@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from radixadvisor.prescribe.edits import blocks, history, tools
+from radixadvisor.prescribe.edits import blocks, history, orders, tools
 from radixadvisor.records import EditSpec, Request
 
 __all__ = ["EDITS", "LOG_EDITS", "Edit", "LogEdit", "apply_edit"]
@@ -18,7 +18,7 @@ Edit = Callable[[Request, Mapping[str, str]], Request]
 
 LogEdit = Callable[[Sequence[Request], Mapping[str, str]], list[Request]]
 
-EDITS: dict[str, Edit] = {**blocks.EDITS, **tools.EDITS}
+EDITS: dict[str, Edit] = {**blocks.EDITS, **orders.EDITS, **tools.EDITS}
 
 LOG_EDITS: dict[str, LogEdit] = {**history.LOG_EDITS}
 """Edits that need the requests before: they see all of an application in order of arrival."""

@@ -6,14 +6,11 @@ Parameters of each: ``zone``, ``before``, ``after`` (see ``diagnose.zones``).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from functools import partial
 
 from radixadvisor.diagnose.zones import FIRST, find_block, zone_index
-from radixadvisor.prescribe.edits.text import append_block, cut, tail_index, with_message
-from radixadvisor.records import Request
-
-if TYPE_CHECKING:
-    from radixadvisor.records import Message
+from radixadvisor.prescribe.edits.text import append_block, cut, in_zone, tail_index, with_message
+from radixadvisor.records import Message, Request
 
 __all__ = ["EDITS"]
 
@@ -43,24 +40,30 @@ def move_block(request: Request, parameters: Mapping[str, str]) -> Request:
     """Move a block behind what requests share: ``to`` is ``tail`` (end of the last user turn), ``first`` (end
     of the first user turn, where it stays for the whole conversation) or ``end`` (of its own message).
     """
+    if parameters["to"] == "end":
+        return in_zone(request, parameters["zone"], partial(_to_end, parameters))
     found = _found(request, parameters)
     if found is None or request.messages is None:
         return request
     index, start, end = found
-    target = {"first": zone_index(request, FIRST), "tail": tail_index(request), "end": index}[
-        parameters["to"]
-    ]
-    if target is None:
-        target = index
+    target = zone_index(request, FIRST) if parameters["to"] == "first" else tail_index(request)
     message = request.messages[index]
     block = message.text[start:end]
-    if target == index and not message.text[end:].strip():
-        return request
+    if target is None or target == index:
+        return in_zone(request, parameters["zone"], partial(_to_end, parameters))
     return _appended(
         with_message(request, index, cut(message, start, end)),
         target,
         lambda receiver: append_block(receiver, block),
     )
+
+
+def _to_end(parameters: Mapping[str, str], message: Message) -> Message:
+    text = message.text
+    span = find_block(text, parameters["before"], parameters["after"])
+    if span is None or not text[slice(*span)].strip() or not text[span[1] :].strip():
+        return message
+    return append_block(cut(message, *span), text[slice(*span)])
 
 
 def _appended(request: Request, index: int, change: Callable[[Message], Message]) -> Request:

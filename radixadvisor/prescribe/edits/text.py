@@ -2,37 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
+from radixadvisor.diagnose.zones import LAST, zone_index
 from radixadvisor.records import Message, Part, Request
 
-__all__ = ["append_block", "cut", "tail_index", "with_message", "with_text"]
+__all__ = ["Change", "append_block", "cut", "in_zone", "replaced", "tail_index", "with_message"]
 
 
 def cut(message: Message, start: int, end: int) -> Message:
     """The message without ``text[start:end]``; a part that becomes empty goes, unless it is the only one."""
+    return replaced(message, start, end, "")
+
+
+Change = Callable[[Message], Message]
+
+
+def replaced(message: Message, start: int, end: int, new: str) -> Message:
+    """The message with ``text[start:end]`` exchanged; of several parts the one that holds ``start`` takes the
+    new text, and the others lose what lies in the range.
+    """
     content = message.content
     if content is None or isinstance(content, str):
         text = message.text
-        return replace(message, content=text[:start] + text[end:])
+        return replace(message, content=text[:start] + new + text[end:])
     parts: list[Part] = []
-    at = 0
-    for part in content:
-        low, high = max(start - at, 0), min(end - at, len(part.text))
-        text = part.text[:low] + part.text[high:] if low < high else part.text
+    at, given = 0, False
+    for number, part in enumerate(content):
+        size = len(part.text)
+        low, high = min(max(start - at, 0), size), min(max(end - at, 0), size)
+        here = not given and (start - at <= size or number == len(content) - 1)
+        text = part.text[:low] + (new if here else "") + part.text[high:]
+        given = given or here
         if text or not part.text:
             parts.append(replace(part, text=text))
-        at += len(part.text) + 1
+        at += size + 1
     return replace(message, content=tuple(parts or [replace(content[0], text="")]))
-
-
-def with_text(message: Message, text: str) -> Message:
-    """The message with another text; of several parts the first one holds it."""
-    content = message.content
-    if content is None or isinstance(content, str):
-        return replace(message, content=text)
-    rest = tuple(part for part in content[1:] if part.kind != "text")
-    return replace(message, content=(replace(content[0], text=text), *rest))
 
 
 def append_block(message: Message, block: str) -> Message:
@@ -63,3 +69,19 @@ def with_message(request: Request, index: int, message: Message) -> Request:
     """The request with one message exchanged."""
     messages = request.messages or ()
     return replace(request, messages=(*messages[:index], message, *messages[index + 1 :]))
+
+
+def in_zone(request: Request, zone: str, change: Change) -> Request:
+    """The request with a change to the message of a zone; for the last user turn, to every user turn."""
+    messages = request.messages or ()
+    index = zone_index(request, zone)
+    if index is None:
+        return request
+    places = [index]
+    if zone == LAST:
+        places = [at for at, message in enumerate(messages) if message.role == "user"]
+    for at in places:
+        changed = change(messages[at])
+        if changed is not messages[at]:
+            request = with_message(request, at, changed)
+    return request

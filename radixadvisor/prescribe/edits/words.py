@@ -26,6 +26,11 @@ def _names(names: Iterable[str]) -> str:
     return ", ".join(names)
 
 
+def _heads(parameters: Mapping[str, str]) -> str:
+    heads: list[str] = json.loads(parameters["heads"])
+    return "; ".join(" ".join(head.split())[:40] for head in heads)
+
+
 WORDS: dict[str, Callable[[Mapping[str, str]], str]] = {
     "canonical_tools": lambda of: "Write tool definitions with sorted keys",
     "cut_once": lambda of: "Cut each message once, at one length",
@@ -35,8 +40,12 @@ WORDS: dict[str, Callable[[Mapping[str, str]], str]] = {
     "full_catalogue": lambda of: f"Send all {len(json.loads(of['catalogue']))} tools in every request",
     "keep_reasoning": lambda of: "Keep the reasoning of earlier turns",
     "move_block": lambda of: f"Move {_block(of)} to {_TARGETS[of['to']]}",
+    "pin_block": lambda of: f"Give {_block(of)} the same text in every request",
+    "pin_front": lambda of: f"Put the block that begins {of['block'][:40]!r} in front of the first user turn",
+    "reorder_blocks": lambda of: f"Write the sections in one order: {_heads(of)}",
     "replay_verbatim": lambda of: "Send replies back byte for byte",
     "rewrite_in_batches": lambda of: f"Replace old messages {of['batch']} at a time",
+    "sort_items": lambda of: f"Order the items of {_block(of)} by name or number",
     "sort_tools": lambda of: "Sort tools by name",
     "trim_in_batches": lambda of: f"Cut the history {of['step']} messages at a time, not every turn",
 }

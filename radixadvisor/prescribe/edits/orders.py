@@ -1,0 +1,105 @@
+"""Edits that put blocks of text in one order, or fix what they hold.
+
+They treat every user turn that has the block like the last one, so that a turn reads the same when it comes
+back as history.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+
+from radixadvisor.diagnose.items import by_name, items_of
+from radixadvisor.diagnose.zones import FIRST, find_block, zone_index
+from radixadvisor.prescribe.edits.text import Change, cut, in_zone, replaced, with_message
+from radixadvisor.records import Message, Request
+
+__all__ = ["EDITS"]
+
+
+def _between(parameters: Mapping[str, str], rewrite: Callable[[str], str]) -> Change:
+    def change(message: Message) -> Message:
+        text = message.text
+        span = find_block(text, parameters["before"], parameters["after"])
+        if span is None or not text[slice(*span)].strip():
+            return message
+        block = rewrite(text[slice(*span)])
+        return message if block == text[slice(*span)] else replaced(message, *span, block)
+
+    return change
+
+
+def sort_items(request: Request, parameters: Mapping[str, str]) -> Request:
+    """Put the items of a block in the order of their names or numbers."""
+
+    def ordered(block: str) -> str:
+        items = items_of(block)
+        return block if items is None else items.joined(by_name(items.texts))
+
+    return in_zone(request, parameters["zone"], _between(parameters, ordered))
+
+
+def pin_block(request: Request, parameters: Mapping[str, str]) -> Request:
+    """Give a block the same text in every request."""
+    return in_zone(request, parameters["zone"], _between(parameters, lambda block: parameters["text"]))
+
+
+def reorder_blocks(request: Request, parameters: Mapping[str, str]) -> Request:
+    """Put the blocks that begin with ``heads`` (a JSON list of their first lines) in that order. What stands
+    before the first of them stays in front.
+    """
+    heads: list[str] = json.loads(parameters["heads"])
+    joiner = parameters["joiner"]
+
+    def change(message: Message) -> Message:
+        text = message.text
+        starts = sorted((text.find(head), rank) for rank, head in enumerate(heads) if head in text)
+        if len(starts) < 2:
+            return message
+        ends = [start for start, _ in starts[1:]]
+        blocks = sorted(
+            (rank, text[start:end].strip("\n"))
+            for (start, rank), end in zip(starts, [*ends, len(text)], strict=True)
+        )
+        ordered = text[: starts[0][0]] + joiner.join([block for _, block in blocks])
+        return message if ordered == text else replaced(message, 0, len(text), ordered)
+
+    return in_zone(request, parameters["zone"], change)
+
+
+def pin_front(request: Request, parameters: Mapping[str, str]) -> Request:
+    """Put a block that never changes at the front of the first user turn, out of all other user turns."""
+    block = parameters["block"]
+    first = zone_index(request, FIRST)
+    messages = request.messages or ()
+    if first is None or not any(block in message.text for message in messages if message.role == "user"):
+        return request
+    for at in range(first, len(messages)):
+        message = messages[at]
+        start = message.text.find(block) if message.role == "user" else -1
+        if start > 0 or (start == 0 and at != first):
+            rest = cut(message, start, start + len(block))
+            request = with_message(request, at, _trimmed(rest, start))
+    assert request.messages is not None
+    target = request.messages[first]
+    if target.text.startswith(block):
+        return request
+    return with_message(request, first, replaced(target, 0, 0, f"{block}\n\n"))
+
+
+def _trimmed(message: Message, at: int) -> Message:
+    """Take the blank lines away that a block left behind it or, at the end of the text, before it."""
+    text = message.text
+    if not text[at:].strip():
+        kept = len(text.rstrip())
+        return cut(message, kept, len(text)) if kept < len(text) else message
+    blank = len(text[at:]) - len(text[at:].lstrip("\n"))
+    return cut(message, at, at + blank) if blank else message
+
+
+EDITS = {
+    "pin_block": pin_block,
+    "pin_front": pin_front,
+    "reorder_blocks": reorder_blocks,
+    "sort_items": sort_items,
+}

@@ -11,7 +11,7 @@ from radixadvisor.diagnose.rules import rule
 from radixadvisor.diagnose.slots import Slot
 from radixadvisor.diagnose.values import TEXT
 from radixadvisor.diagnose.view import LogView
-from radixadvisor.diagnose.zones import is_head
+from radixadvisor.diagnose.zones import LAST, is_head
 from radixadvisor.records import EditSpec
 
 __all__ = ["block_candidates", "block_rule", "is_short"]
@@ -40,7 +40,10 @@ def block_rule(slot: Slot) -> str | None:
     few = rule("RA305").threshold("most_variants")
     if slot.distinct <= few and len(slot.values) >= 3 * slot.distinct:
         return "RA305"
-    return "RA302" if is_retrieved(label, slot.values[0]) else "RA106"
+    if is_retrieved(label, slot.values[0]):
+        return "RA302"
+    asked = slot.zone == LAST and slot.distinct > 0.5 * len(slot.values)
+    return None if asked else "RA106"
 
 
 _TITLES = {

@@ -46,7 +46,7 @@ class Items:
 
 
 def items_of(block: str) -> Items | None:
-    """The items of a block: by their headings, else its paragraphs, else its lines; None for fewer than two."""
+    """The items of a block by their headings, else its paragraphs, else its lines; None for fewer than 2."""
     body = block.rstrip()
     trail = block[len(body) :]
     starts = [match.start() for match in _HEAD.finditer(body)]

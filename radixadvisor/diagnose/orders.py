@@ -87,15 +87,12 @@ def mixed_orders(view: LogView) -> Iterator[Candidate]:
         if not zone.permuted or len(zone.template.runs) < 2:
             continue
         heads = _best_order(zone)
-        first = _text(view, *zone.found[0])
-        other = next(
-            (found for found in zone.found if _order(_text(view, *found), heads) != _order(first, heads)),
-            None,
-        )
+        first = _order(_text(view, *zone.found[0]), heads)
+        orders = ((found, _order(_text(view, *found), heads)) for found in zone.found)
+        other, order = next((pair for pair in orders if pair[1] != first), (None, first))
         if other is None:
             continue
-        order = _order(_text(view, *other), heads)
-        place = next(at for at, head in enumerate(order) if [head] != _order(first, heads)[at : at + 1])
+        place = next(at for at, head in enumerate(order) if [head] != first[at : at + 1])
         joiner = (
             "\n\n" if any("\n\n" + head in text for head in heads for text in zone.template.sample) else "\n"
         )
@@ -104,7 +101,7 @@ def mixed_orders(view: LogView) -> Iterator[Candidate]:
             rule="RA307",
             title=f"The sections of {shown(zone.name)} come in several orders",
             place=_placed(view, *other, order[place]),
-            before="\n".join(head.strip() for head in _order(first, heads)),
+            before="\n".join(head.strip() for head in first),
             after="\n".join(head.strip() for head in order),
             requests=tuple(index for index, _ in zone.found),
             edit=EditSpec("reorder_blocks", rule("RA307").safety, (zone.cluster.id,), parameters),

@@ -12,7 +12,7 @@ from radixadvisor.diagnose.rules import rule
 from radixadvisor.diagnose.slots import Slot
 from radixadvisor.diagnose.values import DATE, IDENTIFIER, NUMBER, TIME
 from radixadvisor.diagnose.view import LogView
-from radixadvisor.diagnose.zones import is_head
+from radixadvisor.diagnose.zones import LAST, is_head
 
 __all__ = ["DETECTORS"]
 
@@ -46,7 +46,8 @@ def _is_user_block(slot: Slot) -> bool:
 
 def _is_other(slot: Slot) -> bool:
     typed = _is_clock(slot) or _is_date(slot) or _is_request_id(slot) or _is_session_id(slot)
-    return not typed and not _is_user_block(slot)
+    asked = slot.zone == LAST and slot.distinct > 0.5 * len(slot.values)
+    return not typed and not asked and not _is_user_block(slot)
 
 
 _KINDS: dict[str, tuple[Callable[[Slot], bool], str]] = {

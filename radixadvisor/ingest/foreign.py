@@ -22,7 +22,7 @@ from .raw import (
 from .turns import chat_turns
 from .view import encode
 
-__all__ = ["chat_answer", "chat_body", "merged_answer", "system_turn"]
+__all__ = ["chat_answer", "chat_body", "merged_answer", "system_turn", "tools_in"]
 
 _TEXTS = ("prompt", "inputText", "input_text", "text", "inputs", "query", "question", "input")
 _SYSTEMS = ("system", "systemInstruction", "system_instruction", "instructions", "system_instructions")
@@ -43,11 +43,11 @@ def system_turn(raw: Raw | None) -> list[Raw]:
     return chat_turns([encode({"role": "system", "content": held})])
 
 
-def _tools(raw: Raw | None) -> Raw | None:
+def tools_in(raw: Raw | None) -> Raw | None:
     """Tool definitions, those that Gemini and Bedrock nest laid out one by one."""
     listed = array_of(raw)
     if listed is None:
-        return raw if raw is None or object_of(raw) is None else _tools((object_of(raw) or {}).get("tools"))
+        return raw if raw is None or object_of(raw) is None else tools_in((object_of(raw) or {}).get("tools"))
     found: list[Raw] = []
     for tool in listed:
         fields = object_of(tool) or {}
@@ -91,9 +91,9 @@ def chat_body(raw: Raw | None, depth: int = 0) -> Fields:
     if fields is None:
         if all(first_byte(each) in b'"-0123456789' for each in array_of(inner) or ()):
             return {"prompt": inner}
-        return {"messages": encode(chat_turns(_listed(inner)))}
+        return _conversation(_listed(inner))
     config = object_of(fields.get("config")) or {}
-    tools = _tools(fields.get("tools", fields.get("toolConfig", config.get("tools"))))
+    tools = tools_in(fields.get("tools", fields.get("toolConfig", config.get("tools"))))
     kept = {key: value for key, value in fields.items() if key not in _SYSTEMS and key != "tools"}
     if tools is not None:
         kept["tools"] = tools
@@ -108,6 +108,20 @@ def chat_body(raw: Raw | None, depth: int = 0) -> Fields:
         role = {} if "role" in fields else {"role": encode("user")}
         return {"messages": encode(chat_turns([encode({**fields, **role})]))}
     return _prompt(fields, kept, leading, depth)
+
+
+def _conversation(listed: Sequence[Raw]) -> Fields:
+    """Messages, among which LangChain's tracer also lists the tools."""
+    definitions, spoken = [], []
+    for raw in listed:
+        fields = object_of(raw) if first_byte(raw) == 0x7B else None
+        content = object_of(fields.get("content")) if fields and "tool_call_id" not in fields else None
+        if content and label(content.get("type")) == "function" and "function" in content:
+            definitions.append(embedded(fields["content"]) if fields else None)
+        else:
+            spoken.append(raw)
+    found: Fields = {"messages": encode(chat_turns(spoken))}
+    return {**found, "tools": encode(definitions)} if definitions else found
 
 
 def is_alone(fields: Fields) -> bool:
@@ -164,6 +178,9 @@ def chat_answer(raw: Raw | None, depth: int = 0) -> Raw | None:
             return chat_answer(elements[0], depth + 1)
         if any(set(object_of(each) or {}) & {"role", "parts", "type"} for each in elements):
             return merged_answer(elements)
+        if all("toolName" in (object_of(each) or {}) for each in elements):
+            calls = [{**(object_of(each) or {}), "type": "tool-call"} for each in elements]
+            return merged_answer([encode({"role": "assistant", "content": calls})])
         if len(elements) == 1 and depth < _DEEPEST:
             return chat_answer(elements[0], depth + 1)
         return raw
@@ -190,7 +207,8 @@ def chat_answer(raw: Raw | None, depth: int = 0) -> Raw | None:
     if set(fields) & {"role", "parts", "kwargs"} or first_byte(fields.get("content", Raw())) == 0x5B:
         turns = chat_turns([inner if "role" in fields else encode({**fields, "role": "assistant"})])
         return turns[0] if turns else None
-    return None if set(fields) & {"usageMetadata", "usage_metadata"} else inner
+    counted = set(fields) & {"usageMetadata", "usage_metadata"}
+    return None if counted and not set(fields) & {"content", "text", "tool_calls"} else inner
 
 
 def _message(answer: Raw | None) -> Raw | None:

@@ -141,4 +141,78 @@ FORMS: dict[str, Form] = {
         ],
         {NO_PROMPT: 1},
     ),
+    "openai_responses.jsonl": Form(
+        "openai_responses",
+        [
+            {
+                "id": "resp_1",
+                "model": "gpt-5",
+                "roles": HELP,
+                "usage": Usage(1300, 12, 1024),
+                "arrival": START,
+                "session": "resp_1",
+            },
+            {
+                "id": "resp_2",
+                "roles": [*TOOL, "user"],
+                "usage": Usage(1400, 4, 1280),
+                "arrival": START + 10,
+                "session": "resp_1",
+            },
+        ],
+    ),
+    "langfuse_observations.jsonl": Form(
+        "langfuse_observations",
+        [
+            {
+                "id": "o1",
+                "model": "gpt-4o",
+                "roles": HELP,
+                "usage": Usage(41, 9),
+                "arrival": START,
+                "latency": 1.5,
+                "ttft": 0.4,
+                "session": "s1",
+                "user": "u-1",
+            },
+            {"id": "o2", "roles": TOOL, "usage": Usage(61, 9, 50)},
+        ],
+    ),
+    "langfuse_trace_export.json": Form(
+        "langfuse_trace_export",
+        [
+            {
+                "id": "o1",
+                "model": "gpt-4o",
+                "roles": HELP,
+                "usage": Usage(41, 9),
+                "arrival": START,
+                "latency": 1.5,
+                "ttft": 0.4,
+                "session": "s1",
+                "user": "u-1",
+            },
+            {"id": "o2", "roles": TOOL, "usage": Usage(61, 9)},
+        ],
+    ),
+    "langsmith_runs.jsonl": Form(
+        "langsmith_runs",
+        [
+            {
+                "id": "11111111-1111-4111-8111-111111111111",
+                "model": "gpt-4o",
+                "roles": HELP,
+                "usage": Usage(41, 9, 0),
+                "arrival": START,
+                "latency": 1.5,
+                "ttft": 0.4,
+                "session": "s1",
+            },
+            {
+                "id": "22222222-2222-4222-8222-222222222222",
+                "roles": TOOL,
+                "usage": Usage(61, 9, 0),
+            },
+        ],
+    ),
 }

@@ -226,11 +226,6 @@ def test_cached_tokens_are_inside_the_prompt(
         ({"url": "/v1/embeddings", "body": {"model": "bge", "input": ["words"]}}, "embedding request", ""),
         ({"call_type": "aembedding", "messages": MESSAGES}, "embedding request", ""),
         ({"model": "dall-e-3", "prompt": "a cat", "n": 1, "size": "1x1"}, "image generation request", ""),
-        (
-            {"model": "gpt-4o", "instructions": "Be brief.", "input": "hi"},
-            "Responses API request",
-            "the body has input, not messages",
-        ),
         ({"model": "m"}, "no messages", ""),
         ({"messages": []}, "no messages", "the list is empty"),
         ({"messages": 5}, "no messages", "messages is neither a list nor text"),

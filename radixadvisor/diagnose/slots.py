@@ -6,9 +6,9 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 from radixadvisor.diagnose.clusters import Cluster
-from radixadvisor.diagnose.template import Gap, Template, template_of
+from radixadvisor.diagnose.template import Gap, Template, by_labels, template_of
 from radixadvisor.diagnose.values import kinds
-from radixadvisor.diagnose.zones import FIRST, LAST, find_block, head_zone, zone_index
+from radixadvisor.diagnose.zones import FIRST, LAST, find_block, head_zone, is_head, zone_index
 from radixadvisor.records import Request
 
 __all__ = ["Slot", "Zone", "zones_of"]
@@ -95,14 +95,28 @@ def zones_of(
         found = [
             (index, at) for index in cluster.requests if (at := zone_index(request(index), name)) is not None
         ]
-        texts = list(dict.fromkeys([_text(request(index), at) for index, at in found]))
-        template = template_of(texts)
-        if template is None or not (template.anchors or name.startswith("head")):
-            continue
-        slots = [_slot(cluster, name, gap, found, request, conversation, day) for gap in template.gaps]
-        kept = tuple(slot for slot in slots if slot is not None)
-        zones.append(Zone(cluster, name, template, tuple(found), kept))
+        by_text: dict[str, list[tuple[int, int]]] = {}
+        for index, at in found:
+            by_text.setdefault(_text(request(index), at), []).append((index, at))
+        for texts in [list(by_text)] if is_head(name) else by_labels(list(by_text)):
+            template = template_of(texts)
+            if template is None or not (template.anchors or is_head(name)):
+                continue
+            here = (
+                found if len(texts) == len(by_text) else _in_order(found, [by_text[text] for text in texts])
+            )
+            slots = [_slot(cluster, name, gap, here, request, conversation, day) for gap in template.gaps]
+            kept = tuple(slot for slot in slots if slot is not None)
+            zones.append(Zone(cluster, name, template, tuple(here), kept))
     return tuple(zones)
+
+
+def _in_order(
+    order: Sequence[tuple[int, int]], groups: Sequence[Sequence[tuple[int, int]]]
+) -> list[tuple[int, int]]:
+    """The members of some groups in a given order."""
+    members = {pair for group in groups for pair in group}
+    return [pair for pair in order if pair in members]
 
 
 def _text(request: Request, index: int) -> str:

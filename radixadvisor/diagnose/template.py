@@ -12,14 +12,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from radixadvisor.diagnose.units import units
+from radixadvisor.diagnose.units import is_label, units
 from radixadvisor.diagnose.zones import find_block
 
-__all__ = ["SAMPLE", "Gap", "Template", "template_of"]
+__all__ = ["SAMPLE", "Gap", "Template", "by_labels", "template_of"]
 
 SAMPLE = 120
 _ANCHOR_SHARE = 0.9
 _PAIR_SHARE = 0.8
+_LABEL_SHARE = 0.1
 _LITERALS = (48, 120, 400)
 _START, _END = "\x02", "\x03"
 _OPEN = re.compile(r"\s*<([\w-]+)[^<>]*>\s*$")
@@ -68,8 +69,7 @@ def template_of(texts: Sequence[str]) -> Template | None:
     """
     if len(texts) < 2:
         return None
-    step = max(len(texts) / SAMPLE, 1.0)
-    sample = [texts[int(number * step)] for number in range(min(len(texts), SAMPLE))]
+    sample = _sample(texts)
     cut = [units(text) for text in sample]
     seen: Counter[str] = Counter()
     for parts in cut:
@@ -94,6 +94,27 @@ def template_of(texts: Sequence[str]) -> Template | None:
         runs=_runs(frequent[0][1:-1], follows),
         sample=tuple(sample),
     )
+
+
+def by_labels(texts: Sequence[str]) -> list[list[str]]:
+    """Texts apart by the labels, headings and tags that they hold, as far as a tenth of them hold one.
+
+    One application may send turns of several makes: questions with documents, say, and questions alone.
+    """
+    if len(texts) < 2:
+        return [list(texts)]
+    marks = {text: frozenset(part for part in units(text) if is_label(part)) for text in _sample(texts)}
+    counts = Counter(mark for found in marks.values() for mark in found)
+    frequent = [mark for mark, count in sorted(counts.items()) if count >= _LABEL_SHARE * len(marks)]
+    groups: dict[tuple[bool, ...], list[str]] = {}
+    for text in texts:
+        groups.setdefault(tuple([mark in text for mark in frequent]), []).append(text)
+    return list(groups.values())
+
+
+def _sample(texts: Sequence[str]) -> list[str]:
+    step = max(len(texts) / SAMPLE, 1.0)
+    return [texts[int(number * step)] for number in range(min(len(texts), SAMPLE))]
 
 
 def _tells(unit: str) -> bool:

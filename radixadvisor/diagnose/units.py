@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-__all__ = ["LABELS", "units"]
+__all__ = ["LABELS", "is_label", "units"]
 
 _LONG_LINE = 200
 _LONG_SENTENCE = 400
@@ -20,9 +20,15 @@ LABELS = (
 """Labels that head a section, as an alternation for regular expressions without regard to case."""
 
 _LABEL = re.compile(rf"[#*\s]*(?:{LABELS})\**:\**(?=[ \t]*\S)", re.IGNORECASE)
+_OPENING = re.compile(r"\s*(?:#{1,6} .*|<[\w-]+>)\s*$")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _SENTENCE = re.compile(r".+?(?:[.!?][\"')\]]*[ \t]+|\n|$)", re.DOTALL)
 _PIECE = re.compile(r"(?:\S+\s+){3}(?:\S*[^aes\s]\s+){0,16}(?:\S+\s*)|\S+\s*|\s+")
+
+
+def is_label(unit: str) -> bool:
+    """Whether a unit heads what follows: a known label, a heading, an opening tag."""
+    return _LABEL.match(f"{unit.rstrip()} x") is not None or _OPENING.match(unit) is not None
 
 
 @lru_cache(maxsize=2048)

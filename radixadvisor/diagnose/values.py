@@ -35,6 +35,7 @@ _WORD = re.compile(
 )
 _CODE = re.compile(r"(?=.*\d)[\w+/=-]{4,}")
 _DIGITS = 6
+_LONGEST = 1500
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +87,12 @@ def spans(value: str) -> list[tuple[int, int]]:
 def kinds(values: Sequence[str]) -> frozenset[str]:
     """The kinds of words that differ between the values of one slot.
 
-    Where values do not align, ``TEXT`` is among them, and times, dates and numbers count by their place among
-    their like.
+    Long values are text. Where values do not align, ``TEXT`` is among them, and times, dates and numbers
+    count by their place among their like.
     """
     values = [value for value in values if value.strip()]
+    if max(map(len, values), default=0) > _LONGEST:
+        return frozenset({TEXT})
     table = columns(values)
     if table is not None:
         return frozenset(column.kind for column in table if column.distinct > 1)

@@ -85,44 +85,46 @@ def walk(
     """Build the tree of all sequences and walk them through it.
 
     Args:
-        prompts: packed int32 positions in order of arrival; iterated over twice.
+        prompts: packed int32 positions in order of arrival.
         outputs: for each prompt the packed positions that its output adds to the cache, without the last
-        sampled
-            token, which never has KV; empty where unknown.
+            sampled token, which never has KV; empty where unknown.
         vocabularies: a name for each prompt; those of different names never share. None: all share.
     """
     import numpy as np
 
     tree = RadixTree()
     names = vocabularies if vocabularies is not None else [""] * len(outputs)
+    stops: list[tuple[Node, Node]] = []
+    lengths, stored = array("q"), array("q")
     for prompt, output, name in zip(prompts, outputs, names, strict=True):
-        tree.match_insert(prompt + output, name)
-        if output:
-            tree.match_insert(prompt, name)
+        border = tree.grow(tree.root(name), prompt)[0]
+        stops.append((border, tree.grow(border, output)[0] if output else border))
+        lengths.append(len(prompt) // TOKEN_BYTES)
+        stored.append((len(prompt) + len(output)) // TOKEN_BYTES)
     numbers: dict[Node, int] = {}
-    edges, sizes, depths = (array("q") for _ in range(3))
-    counts, prompt_counts, lengths = (array("q") for _ in range(3))
-    step = tree.unit
-    for prompt, output, name in zip(prompts, outputs, names, strict=True):
-        node = tree.root(name)
-        sequence = prompt + output
-        before = len(edges)
-        inside = 0
-        pos, border, end = 0, len(prompt), len(sequence)
-        while pos < end:
-            node = node.children[sequence[pos : pos + step]]
+    edges, sizes, depths, counts, prompt_counts = (array("q") for _ in range(5))
+    # What a node ends at stays its own through all splits: the way back to the root is the finished path.
+    for border, node in stops:
+        path: list[Node] = []
+        behind = 0
+        while node.parent is not None:
+            if node is border:
+                behind = len(path)
+            path.append(node)
+            node = node.parent
+        if border.parent is None:
+            behind = len(path)
+        depth = 0
+        for node in reversed(path):
             number = numbers.get(node)
             if number is None:
                 number = numbers[node] = len(sizes)
-                sizes.append(len(node.edge) // TOKEN_BYTES)
-                depths.append(pos // TOKEN_BYTES)
-            if pos < border:
-                inside += 1
+                sizes.append(node.tokens)
+                depths.append(depth)
             edges.append(number)
-            pos += len(node.edge)
-        counts.append(len(edges) - before)
-        prompt_counts.append(inside)
-        lengths.append(border // TOKEN_BYTES)
+            depth = depths[number] + sizes[number]
+        counts.append(len(path))
+        prompt_counts.append(len(path) - behind)
     ends = np.cumsum(np.array(counts, np.int64))
     position = np.arange(len(edges)) - np.repeat(ends - np.array(counts, np.int64), counts)
     return Walks(

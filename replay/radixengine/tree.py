@@ -49,21 +49,28 @@ class RadixTree(NodeStore):
         For trees that never evict: nothing is stamped or offered for eviction. A node's ``hits`` are the
         calls that passed through the whole of it.
         """
-        node = self.root(namespace)
+        return self.grow(self.root(namespace), key)[1]
+
+    def grow(self, node: Node, key: bytes) -> tuple[Node, int]:
+        """``match_insert`` below a node: the node at whose end ``key`` now ends, and the tokens seen before.
+
+        A later split leaves that node its end.
+        """
         unit = self.unit
         end = len(key) // unit * unit
         pos = 0
         while pos < end:
             child = node.children.get(key[pos : pos + unit])
             if child is None:
-                self._add(node, Node(key[pos:end], node, 0, 1))
-                break
+                child = Node(key[pos:end], node, 0, 1)
+                self._add(node, child)
+                return child, pos // TOKEN_BYTES
             if not key.startswith(child.edge, pos, end):
                 child = self._split(child, _common(child.edge, key, pos, end, unit))
             child.hits += 1
             pos += len(child.edge)
             node = child
-        return pos // TOKEN_BYTES
+        return node, pos // TOKEN_BYTES
 
     def peek(self, key: bytes, limit: int | None = None, namespace: str = "") -> tuple[int, int]:
         """(resident tokens, resident + host tokens) of the longest cached prefix, without any side effect.

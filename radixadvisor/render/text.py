@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from functools import lru_cache
 from typing import Any
 
-from radixadvisor.records import Message, Request, ToolCall, ToolSet
+from radixadvisor.records import Message, Request, Tool, ToolCall, ToolSet
 from radixadvisor.render.base import Origin, Piece, RenderError
 
 __all__ = [
@@ -155,7 +155,13 @@ def name_piece(call: ToolCall, index: int, number: int) -> Piece:
 
 def tool_piece(tools: ToolSet, number: int, indent: int | None = None) -> Piece:
     """One tool definition, parsed and printed again in its logged key order."""
-    return Piece(dump_json(parse_json(tools.tools[number].raw), indent), Origin(f"tools[{number}]", 0))
+    return Piece(_printed(tools.tools[number], indent), Origin(f"tools[{number}]", 0))
+
+
+@lru_cache(maxsize=1024)
+def _printed(tool: Tool, indent: int | None) -> str:
+    # A log that shuffles its tools has few of them in many orders.
+    return dump_json(parse_json(tool.raw), indent)
 
 
 @lru_cache(maxsize=4096)

@@ -8,8 +8,8 @@ tokens.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Hashable, Sequence
-from typing import Protocol
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple, Protocol
 
 from xxhash import xxh3_128_digest
 
@@ -21,6 +21,7 @@ _LONG_LINE = 64
 _MEMO_TOKENS = 4_000_000
 _ENTRY_TOKENS = 40
 _TOKEN_BYTES = 4
+_LONG_PIECE = 64 * _TOKEN_BYTES
 
 
 class Pool(Protocol):
@@ -55,6 +56,25 @@ class BlockPool:
         return len(segments)
 
 
+class _Encoded(NamedTuple):
+    """Packed tokens of a piece of text; equal numbers mean equal tokens, -1 that nothing is known."""
+
+    tokens: bytes
+    number: int
+
+
+class Pieces(NamedTuple):
+    """Where pieces of 64 tokens or more stand: a row for each of a segment.
+
+    ``numbers``: equal ones have equal tokens; ``starts`` and ``sizes`` in tokens of the segment.
+    """
+
+    segments: array[int]
+    numbers: array[int]
+    starts: array[int]
+    sizes: array[int]
+
+
 class _Paragraphs:
     """Tokens of paragraphs and long lines seen before, for texts in which only some of them are new.
 
@@ -66,14 +86,15 @@ class _Paragraphs:
         self._encode = tokenizer.encode
         self._borders = tokenizer.safe_split
         self._limit = limit
-        self._young: dict[bytes, bytes] = {}
-        self._old: dict[bytes, bytes] = {}
+        self._young: dict[str | bytes, _Encoded] = {}
+        self._old: dict[str | bytes, _Encoded] = {}
         self._held = 0
+        self._count = 0
 
-    def encode(self, text: str) -> bytes:
-        """Tokens of a text without added tokens, packed int32."""
+    def encode(self, text: str) -> list[_Encoded]:
+        """The pieces of a text without added tokens."""
         if self._borders is None or len(text) < _LONG_LINE:
-            return self._known(text)
+            return [self._known(text)]
         parts = []
         start = line = 0
         # Cuts that the text itself dictates come again behind a change; cuts at fixed sizes would not.
@@ -84,7 +105,7 @@ class _Paragraphs:
                     parts.append(self._known(text[start:line]))
                 parts.append(self._known(text[line:end]))
                 start = end
-            elif text[end - 2 : end] == "\n\n":
+            elif text.startswith("\n\n", end - 2):
                 parts.append(self._known(text[start:end]))
                 start = end
             line = end
@@ -92,20 +113,21 @@ class _Paragraphs:
             parts.append(self._known(text[start:line]))
             start = line
         parts.append(self._known(text[start:]))
-        return b"".join(parts)
+        return parts
 
-    def _known(self, text: str) -> bytes:
-        key = xxh3_128_digest(text.encode())
-        tokens = self._young.get(key)
-        if tokens is None:
-            tokens = self._old.get(key)
-            if tokens is None:
-                tokens = self._encode(text)
-            self._young[key] = tokens
-            self._held += len(tokens) // _TOKEN_BYTES + _ENTRY_TOKENS
+    def _known(self, text: str) -> _Encoded:
+        key = text if len(text) < _LONG_LINE else xxh3_128_digest(text.encode())
+        encoded = self._young.get(key)
+        if encoded is None:
+            encoded = self._old.get(key)
+            if encoded is None:
+                encoded = _Encoded(self._encode(text), self._count)
+                self._count += 1
+            self._young[key] = encoded
+            self._held += len(encoded.tokens) // _TOKEN_BYTES + _ENTRY_TOKENS
             if self._held > self._limit:
                 self._old, self._young, self._held = self._young, {}, 0
-        return tokens
+        return encoded
 
 
 class SegmentPool:
@@ -113,17 +135,20 @@ class SegmentPool:
 
     Attributes:
         tokens: packed int32 tokens of every distinct segment, by segment id.
+        pieces: the long pieces that segments consist of.
     """
 
     def __init__(self, renderer: Renderer, tokenizer: Tokenizer) -> None:
         self.renderer = renderer
         self.tokenizer = tokenizer
         self.tokens: list[bytes] = []
+        self.pieces = Pieces(*(array("q") for _ in Pieces._fields))
         self._by_key: dict[Hashable, int] = {}
-        self._by_content: dict[bytes, int] = {}
+        self._by_text: dict[bytes, int] = {}
+        self._by_tokens: dict[bytes, int] = {}
         self._outputs: dict[tuple[Message, bool], bytes] = {}
-        self._openings: dict[Hashable, str] = {}
-        self._special = {text: pack((number,)) for text, number in tokenizer.special.items()}
+        self._openings: dict[int, str] = {}
+        self._special = {text: _Encoded(pack((number,)), -1) for text, number in tokenizer.special.items()}
         self._split_added = added_pattern(tokenizer.special)
         self._paragraphs = _Paragraphs(tokenizer)
 
@@ -134,7 +159,7 @@ class SegmentPool:
             RenderError: the template refuses the request.
         """
         if request.tokens is not None:
-            return (self._intern(b"t" + request.tokens, lambda: request.tokens or b""),)
+            return (self._intern_tokens(request.tokens),)
         if request.text is not None:
             return (self._intern_text(request.text),)
         groups = self.renderer.groups(request)
@@ -159,26 +184,28 @@ class SegmentPool:
         tokens = self.tokens
         return sum([len(tokens[segment]) for segment in segments]) // _TOKEN_BYTES
 
-    def output(self, request: Request, reply: Message, *, stopped: bool) -> bytes:
-        """The tokens that were generated when ``reply`` answered ``request``: its turn as the template writes
-        it, without what the generation prompt already gave. With ``stopped`` the turn's closing token, which
-        was sampled too, is the last one.
+    def output(self, request: Request, last: int, reply: Message, *, stopped: bool) -> bytes:
+        """The tokens that were generated when ``reply`` answered ``request``, whose prompt ends with segment
+        ``last``: its turn as the template writes it, without what the generation prompt already gave. With
+        ``stopped`` the turn's closing token, which was sampled too, is the last one.
         """
         known = self._outputs.get((reply, stopped))
         if known is None:
-            text = self._reply_text(request, reply)
-            known = self._outputs[reply, stopped] = self._encode(self._until_stop(text, stopped))
+            text = self._reply_text(request, last, reply)
+            known = self._outputs[reply, stopped] = self._joined(self._until_stop(text, stopped))
         return known
 
     def output_text(self, text: str) -> bytes:
         """The tokens of a bare completion."""
-        return self._encode(text)
+        return self._joined(text)
 
-    def _reply_text(self, request: Request, reply: Message) -> str:
+    def _reply_text(self, request: Request, segment: int, reply: Message) -> str:
+        if request.messages is None:
+            return reply.text
         try:
-            opening = self._opening(request)
+            opening = self._opening(request, segment)
             # The turn before decides flags such as "after the last question"; older ones and tools do not.
-            last = (request.messages or ())[-1:]
+            last = request.messages[-1:]
             long = _with_messages(request, (*last, reply))
             turns = [group for group in self.renderer.groups(long) if group.first == len(last)]
             text = self._text(long, turns[0]) if turns else ""
@@ -186,12 +213,11 @@ class SegmentPool:
             return reply.text
         return text[len(opening) :] if opening and text.startswith(opening) else reply.text
 
-    def _opening(self, request: Request) -> str:
+    def _opening(self, request: Request, segment: int) -> str:
         """The generation prompt, with which a prompt ends and an answer's turn begins."""
-        group = self.renderer.groups(request)[-1]
-        known = self._openings.get(group.key)
+        known = self._openings.get(segment)
         if known is None:
-            known = self._openings[group.key] = self._text(request, group)
+            known = self._openings[segment] = self._text(request, self.renderer.groups(request)[-1])
         return known
 
     def _until_stop(self, text: str, stopped: bool) -> str:
@@ -204,27 +230,46 @@ class SegmentPool:
     def _text(self, request: Request, group: Group) -> str:
         return "".join([piece.text for piece in self.renderer.pieces(request, group)])
 
-    def _intern_text(self, text: str) -> int:
-        return self._intern(b"s" + text.encode(), lambda: self._encode(text))
-
-    def _intern(self, content: bytes, encode: Callable[[], bytes]) -> int:
-        key = xxh3_128_digest(content)
-        segment = self._by_content.get(key)
+    def _intern_tokens(self, tokens: bytes) -> int:
+        key = xxh3_128_digest(tokens)
+        segment = self._by_tokens.get(key)
         if segment is None:
-            segment = self._by_content[key] = len(self.tokens)
-            self.tokens.append(encode())
+            segment = self._by_tokens[key] = len(self.tokens)
+            self.tokens.append(tokens)
         return segment
 
-    def _encode(self, text: str) -> bytes:
+    def _intern_text(self, text: str) -> int:
+        key = xxh3_128_digest(text.encode())
+        segment = self._by_text.get(key)
+        if segment is None:
+            segment = self._by_text[key] = len(self.tokens)
+            parts = self._encode(text)
+            self.tokens.append(b"".join([part.tokens for part in parts]))
+            self._note_pieces(segment, parts)
+        return segment
+
+    def _note_pieces(self, segment: int, parts: Sequence[_Encoded]) -> None:
+        at = 0
+        for tokens, number in parts:
+            if len(tokens) >= _LONG_PIECE and number >= 0:
+                row = segment, number, at // _TOKEN_BYTES, len(tokens) // _TOKEN_BYTES
+                for column, value in zip(self.pieces, row, strict=True):
+                    column.append(value)
+            at += len(tokens)
+
+    def _joined(self, text: str) -> bytes:
+        return b"".join([part.tokens for part in self._encode(text)])
+
+    def _encode(self, text: str) -> list[_Encoded]:
         if self.tokenizer.whole_prompt or self._split_added is None:
-            return self.tokenizer.encode(text)
+            return [_Encoded(self.tokenizer.encode(text), -1)]
         parts = []
         for position, part in enumerate(self._split_added.split(text)):
             if position % 2:
                 parts.append(self._special[part])
             elif part:
-                parts.append(self._paragraphs.encode(part))
-        return b"".join(parts)
+                parts += self._paragraphs.encode(part)
+        return parts
 
 
 def _with_messages(request: Request, messages: tuple[Message, ...]) -> Request:

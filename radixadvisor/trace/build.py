@@ -241,7 +241,8 @@ def _fill_outputs(trace: Trace) -> None:
             pool = trace.pools[trace.pool_of[index]]
             assert isinstance(pool, SegmentPool)
             if output.message is not None:
-                trace.outputs[index] = pool.output(request, output.message, stopped=output.stopped)
+                last = trace.segments[index][-1]
+                trace.outputs[index] = pool.output(request, last, output.message, stopped=output.stopped)
             elif output.text is not None:
                 trace.outputs[index] = pool.output_text(output.text)
         if trace.outputs[index]:

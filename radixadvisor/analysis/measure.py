@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from radixadvisor.analysis.hosted import hosted_profile, hosted_reasons, hosted_steps
+from radixadvisor.analysis.repeats import repeated_runs
 from radixadvisor.measure.elsewhere import covered_elsewhere
 from radixadvisor.measure.hits import (
     matches,
@@ -94,7 +95,11 @@ def measure(trace: Trace, order_gain: Counts | None = None) -> Measured:
     alone = steps["isolation"]
     if unit == 1 and alone is not None:
         steps["elsewhere"] = alone + covered_elsewhere(
-            trace.prompts(), unlimited, vocabularies, counted_from=np.maximum(alone, unlimited)
+            trace.prompts(),
+            unlimited,
+            vocabularies,
+            counted_from=np.maximum(alone, unlimited),
+            known_runs=repeated_runs(trace),
         )
     else:
         missing["ledger.elsewhere"] = "a hash trace shows no text beside the prefix"

@@ -2,15 +2,15 @@
 offset.
 
 Every window of 32 tokens gets a 64-bit hash, made from those of its halves; a window counts as seen if its
-hash occurred in an earlier prompt. Windows inside a request's matched prefix were registered when the prefix
-first came, so only new content is hashed. Two different windows among n share a hash with probability below
-n^2 / 2^65 (4e-6 for 12 million); nothing else is approximate. Memory: 13 bytes per new token, and a fixed
-amount for sorting.
+hash occurred in an earlier prompt. Windows inside a request's matched prefix, or inside a run of tokens that
+is known to stand in an earlier prompt, were registered when they first came, so only new content is hashed.
+Two different windows among n share a hash with probability below n^2 / 2^65 (4e-6 for 12 million); nothing
+else is approximate. Memory: 16 bytes per window hashed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from radixengine.cache import TOKEN_BYTES
@@ -23,23 +23,27 @@ if TYPE_CHECKING:
     Hashes = NDArray[np.uint64]
 
 RUN = 32
-_BATCH_TOKENS = 1 << 18
-_SORT_WINDOWS = 1 << 20
+_BATCH_TOKENS = 1 << 16
 _MULTIPLIERS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
 
 
-class _Batch(NamedTuple):
-    """The windows of some consecutive requests, in order.
+class Runs(NamedTuple):
+    """Runs of tokens, each of which stands whole in a prompt before its own.
 
-    ``owners``: the request of each window; ``requests`` and ``windows``: the requests, and how many each has;
-    ``seen``: whether an earlier request has the window.
+    Ordered by request, then by start; ``starts`` and ``stops`` count the prompt's tokens.
     """
 
-    hashes: Hashes
-    owners: NDArray[np.int32]
-    requests: list[int]
-    windows: list[int]
-    seen: NDArray[np.bool_]
+    requests: Counts
+    starts: Counts
+    stops: Counts
+
+
+class _Windows(NamedTuple):
+    """Stretches of windows: the request of each, its first window, and how many there are."""
+
+    requests: Counts
+    firsts: Counts
+    counts: Counts
 
 
 def covered_elsewhere(
@@ -48,6 +52,7 @@ def covered_elsewhere(
     vocabularies: Sequence[str] | None = None,
     *,
     counted_from: Counts | None = None,
+    known_runs: Runs | None = None,
 ) -> Counts:
     """Tokens behind the matched prefix that lie in a run of 32 or more seen in an earlier prompt.
 
@@ -57,73 +62,109 @@ def covered_elsewhere(
         vocabularies: a name for each prompt; token numbers of different vocabularies mean different text.
         counted_from: count only tokens from here on, at least ``matched`` (what an output left in the
             cache, for one, is served although no earlier prompt had it).
+        known_runs: runs that stand in an earlier prompt of the same vocabulary. They change no count; what
+            is inside them need not be looked for.
 
     Returns:
         a count per prompt. Repetition inside one prompt does not count: only earlier prompts do.
     """
     import numpy as np
 
-    batches = list(_batches(prompts, matched, vocabularies))
-    _mark_seen(batches)
+    fresh, known, hashes = _look(prompts, matched, vocabularies, known_runs)
+    found = _seen_earlier(hashes, fresh)
+    requests = np.concatenate((known.requests, found.requests))
+    firsts = np.concatenate((known.firsts, found.firsts))
+    order = np.lexsort((firsts, requests))
+    requests, firsts = requests[order], firsts[order]
+    stops = firsts + np.concatenate((known.counts, found.counts))[order] + (RUN - 1)
+    same = requests[1:] == requests[:-1]
+    stops[:-1][same] = np.minimum(stops[:-1], firsts[1:])[same]
+    floor = (matched if counted_from is None else counted_from)[requests]
     covered = np.zeros(len(matched), np.int64)
-    for batch in batches:
-        found = np.flatnonzero(batch.seen)
-        owners = batch.owners[found]
-        first = np.zeros(len(matched), np.int64)
-        first[batch.requests] = np.cumsum(batch.windows) - batch.windows
-        floor = np.zeros(1, np.int64) if counted_from is None else (counted_from - matched)[owners]
-        start = found - first[owners] - np.minimum(matched, RUN - 1)[owners]
-        stop = start + RUN
-        same = owners[1:] == owners[:-1]
-        stop[:-1][same] = np.minimum(stop[:-1], start[1:])[same]
-        np.add.at(covered, owners, np.maximum(stop - np.maximum(start, floor), 0))
+    np.add.at(covered, requests, np.maximum(stops - np.maximum(firsts, floor), 0))
     return covered
 
 
-def _batches(
-    prompts: Iterable[bytes], matched: Counts, vocabularies: Sequence[str] | None
-) -> Iterator[_Batch]:
-    """Hash all windows that reach beyond a matched prefix."""
+def _look(
+    prompts: Iterable[bytes], matched: Counts, vocabularies: Sequence[str] | None, known_runs: Runs | None
+) -> tuple[_Windows, _Windows, Hashes]:
+    """The windows that reach beyond a matched prefix: those to hash, those inside known runs, the hashes."""
+    fresh: list[tuple[int, int, int]] = []
+    known: list[tuple[int, int, int]] = []
     numbers: dict[str, int] = {}
-    pieces: list[bytes] = []
-    requests: list[int] = []
-    salts: list[int] = []
-    pending = 0
+    batch = _Batch()
+    runs = iter(()) if known_runs is None else zip(*(column.tolist() for column in known_runs), strict=True)
+    run = next(runs, None)
     for index, prompt in enumerate(prompts):
-        piece = prompt[max(int(matched[index]) - RUN + 1, 0) * TOKEN_BYTES :]
-        if len(piece) < RUN * TOKEN_BYTES:
-            continue
-        name = vocabularies[index] if vocabularies is not None else ""
-        pieces.append(piece)
-        requests.append(index)
-        salts.append(numbers.setdefault(name, len(numbers)))
-        pending += len(piece) // TOKEN_BYTES
-        if pending >= _BATCH_TOKENS:
-            yield _batch(pieces, requests, salts)
-            pieces, requests, salts, pending = [], [], [], 0
-    if pieces:
-        yield _batch(pieces, requests, salts)
+        salt = numbers.setdefault(vocabularies[index] if vocabularies is not None else "", len(numbers))
+        at = max(int(matched[index]) - RUN + 1, 0)
+        gaps = []
+        while run is not None and run[0] == index:
+            _, start, stop = run
+            run = next(runs, None)
+            end = stop - RUN + 1
+            if end <= max(at, start):
+                continue
+            if start > at:
+                gaps.append((at, start))
+                at = start
+            known.append((index, at, end - at))
+            at = end
+        gaps.append((at, len(prompt) // TOKEN_BYTES - RUN + 1))
+        for start, end in gaps:
+            if start < end:
+                fresh.append((index, start, end - start))
+                batch.add(prompt[start * TOKEN_BYTES : (end + RUN - 1) * TOKEN_BYTES], salt)
+    return _columns(fresh), _columns(known), batch.finish()
 
 
-def _batch(pieces: list[bytes], requests: list[int], salts: list[int]) -> _Batch:
+def _columns(rows: list[tuple[int, int, int]]) -> _Windows:
     import numpy as np
 
-    lengths = [len(piece) // TOKEN_BYTES for piece in pieces]
-    windows = [length - RUN + 1 for length in lengths]
-    first, left, right = (np.uint64(value) for value in _MULTIPLIERS)
-    hashes = np.frombuffer(b"".join(pieces), np.uint32).astype(np.uint64)
-    hashes += np.repeat(np.array(salts, np.uint64) << np.uint64(32), lengths)
-    hashes = _mix(hashes * first)
-    width = 1
-    while width < RUN:
-        hashes = _mix(hashes[:-width] * left + hashes[width:] * right)
-        width *= 2
-    inside = np.ones(sum(lengths), np.bool_)
-    for back in range(1, RUN):
-        inside[np.cumsum(lengths) - back] = False
-    hashes = hashes[inside[: len(hashes)]]
-    owners = np.repeat(np.array(requests, np.int32), windows)
-    return _Batch(hashes, owners, requests, windows, np.zeros(len(hashes), np.bool_))
+    return _Windows(*np.array(rows, np.int64).reshape(-1, 3).T)
+
+
+class _Batch:
+    """Hashes the windows of stretches of tokens, many stretches at a time."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._salts: list[int] = []
+        self._pending = 0
+        self._hashes: list[Hashes] = []
+
+    def add(self, piece: bytes, salt: int) -> None:
+        """The packed tokens of a stretch: ``RUN - 1`` more than it has windows."""
+        self._pieces.append(piece)
+        self._salts.append(salt)
+        self._pending += len(piece) // TOKEN_BYTES
+        if self._pending >= _BATCH_TOKENS:
+            self._hash()
+
+    def finish(self) -> Hashes:
+        """The hashes of all windows, in order."""
+        import numpy as np
+
+        self._hash()
+        return np.concatenate(self._hashes or [np.zeros(0, np.uint64)])
+
+    def _hash(self) -> None:
+        import numpy as np
+
+        lengths = np.array([len(piece) // TOKEN_BYTES for piece in self._pieces], np.int64)
+        first, left, right = (np.uint64(value) for value in _MULTIPLIERS)
+        hashes = np.frombuffer(b"".join(self._pieces), np.uint32).astype(np.uint64)
+        hashes += np.repeat(np.array(self._salts, np.uint64) << np.uint64(32), lengths)
+        hashes = _mix(hashes * first)
+        width = 1
+        while width < RUN:
+            hashes = _mix(hashes[:-width] * left + hashes[width:] * right)
+            width *= 2
+        inside = np.ones(int(lengths.sum()), np.bool_)
+        for back in range(1, RUN):
+            inside[np.cumsum(lengths) - back] = False
+        self._hashes.append(hashes[inside[: len(hashes)]])
+        self._pieces, self._salts, self._pending = [], [], 0
 
 
 def _mix(hashes: Hashes) -> Hashes:
@@ -136,35 +177,23 @@ def _mix(hashes: Hashes) -> Hashes:
     return hashes
 
 
-def _mark_seen(batches: list[_Batch]) -> None:
-    """Mark the windows whose hash a request before their own has, one range of hash values at a time."""
+def _seen_earlier(hashes: Hashes, windows: _Windows) -> _Windows:
+    """The windows, one by one, whose hash a request before their own has."""
     import numpy as np
 
-    total = sum(len(batch.hashes) for batch in batches)
-    bits = max(total // _SORT_WINDOWS, 1).bit_length() - 1
-    for number in range(1 << bits):
-        members = [
-            np.flatnonzero(batch.hashes >> np.uint64(64 - bits) == number)
-            if bits
-            else np.arange(len(batch.hashes))
-            for batch in batches
-        ]
-        pairs = list(zip(batches, members, strict=True))
-        hashes = np.concatenate([batch.hashes[chosen] for batch, chosen in pairs] or [np.zeros(0, np.uint64)])
-        repeated = _repeated(hashes, bits)
-        owners = np.concatenate([batch.owners[chosen] for batch, chosen in pairs] or [np.zeros(0, np.int32)])
-        ordered, owners = hashes[repeated], owners[repeated]
-        fresh = np.ones(len(ordered), np.bool_)
-        fresh[1:] = ordered[1:] != ordered[:-1]
-        seen = np.zeros(len(hashes), np.bool_)
-        seen[repeated] = owners > owners[fresh][np.cumsum(fresh) - 1]
-        at = 0
-        for batch, chosen in pairs:
-            batch.seen[chosen] = seen[at : at + len(chosen)]
-            at += len(chosen)
+    repeated = _repeated(hashes)
+    ends = np.cumsum(windows.counts)
+    stretch = np.searchsorted(ends, repeated, side="right")
+    values, requests = hashes[repeated], windows.requests[stretch]
+    new = np.ones(len(repeated), np.bool_)
+    new[1:] = values[1:] != values[:-1]
+    seen = requests > requests[new][np.cumsum(new) - 1]
+    at, stretch = repeated[seen], stretch[seen]
+    firsts = windows.firsts[stretch] + at - (ends - windows.counts)[stretch]
+    return _Windows(requests[seen], firsts, np.ones(len(at), np.int64))
 
 
-def _repeated(hashes: Hashes, shared_bits: int) -> Counts:
+def _repeated(hashes: Hashes) -> Counts:
     """Indices of the hashes that occur more than once, equal ones together and in ascending order.
 
     Sorting words whose low bits are the index is eight times faster than an argsort. Hashes that differ only
@@ -174,7 +203,7 @@ def _repeated(hashes: Hashes, shared_bits: int) -> Counts:
     import numpy as np
 
     low = np.uint64((1 << len(hashes).bit_length()) - 1)
-    words = (hashes << np.uint64(shared_bits)) & ~low
+    words = hashes & ~low
     words |= np.arange(len(hashes), dtype=np.uint64)
     words.sort()
     equal = (words[1:] ^ words[:-1]) <= low

@@ -10,7 +10,7 @@ import pytest
 from radixengine.tree import RadixTree
 
 from radixadvisor.measure import elsewhere
-from radixadvisor.measure.elsewhere import RUN, covered_elsewhere
+from radixadvisor.measure.elsewhere import RUN, Runs, covered_elsewhere
 
 
 def _pack(tokens: list[int]) -> bytes:
@@ -39,7 +39,6 @@ def _brute(prompts: list[list[int]], names: list[str], matched: list[int]) -> li
 @pytest.mark.parametrize("seed", range(40))
 def test_counts_equal_brute_force(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(elsewhere, "_BATCH_TOKENS", 500)
-    monkeypatch.setattr(elsewhere, "_SORT_WINDOWS", 300)
     rng = random.Random(seed)
     sizes = [5, 20, 31, 32, 33, 60, 100, rng.randint(30, 90)]
     parts = [[rng.randrange(50_000) for _ in range(size)] for size in sizes]
@@ -53,6 +52,44 @@ def test_counts_equal_brute_force(seed: int, monkeypatch: pytest.MonkeyPatch) ->
     matched = _matched(packed, names)
     counts = covered_elsewhere(packed, matched, names)
     assert counts.tolist() == _brute(prompts, names, matched.tolist())
+    assert counts.sum() > 0
+
+
+def _known(prompts: list[list[tuple[int, list[int]]]], names: list[str], rng: random.Random) -> Runs:
+    """Some of the parts, and of the pairs of neighbours, that an earlier prompt of the same name has."""
+    seen: set[tuple[str, tuple[int, ...]]] = set()
+    rows = []
+    for request, (parts, name) in enumerate(zip(prompts, names, strict=True)):
+        numbers = [number for number, _ in parts]
+        ends = np.cumsum([0] + [len(tokens) for _, tokens in parts]).tolist()
+        spans = [(at, at + size) for size in (1, 2) for at in range(len(parts) - size + 1)]
+        for first, last in spans:
+            if (name, tuple(numbers[first:last])) in seen and rng.random() < 0.8:
+                rows.append((request, ends[first], ends[last]))
+        seen |= {(name, tuple(numbers[first:last])) for first, last in spans}
+    return Runs(*np.array(sorted(rows), np.int64).reshape(-1, 3).T)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_known_runs_change_no_count(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elsewhere, "_BATCH_TOKENS", 500)
+    rng = random.Random(seed)
+    pool = [[rng.randrange(50_000) for _ in range(rng.randint(1, 90))] for _ in range(8)]
+    prompts = []
+    for _ in range(50):
+        chosen = [(number, pool[number]) for number in rng.choices(range(8), k=rng.randint(0, 6))]
+        for _ in range(rng.randint(0, 2)):
+            noise = [rng.randrange(50_000) for _ in range(rng.randint(0, 50))]
+            chosen.insert(rng.randint(0, len(chosen)), (8 + rng.randrange(10**9), noise))
+        prompts.append(chosen)
+    names = [rng.choice(["", "", "qwen"]) for _ in prompts]
+    tokens = [[token for _, part in parts for token in part] for parts in prompts]
+    packed = [_pack(prompt) for prompt in tokens]
+    matched = _matched(packed, names)
+    known = _known(prompts, names, rng)
+    counts = covered_elsewhere(packed, matched, names, known_runs=known)
+    assert counts.tolist() == _brute(tokens, names, matched.tolist())
+    assert len(known.starts)
     assert counts.sum() > 0
 
 
@@ -79,7 +116,7 @@ def test_repetition_inside_one_prompt_does_not_count() -> None:
 
 def test_hashes_that_differ_in_low_bits_only_are_told_apart() -> None:
     high = [5 << 40, 9 << 40, 5 << 40, 5 << 40 | 1, 7 << 40, 5 << 40, 5 << 40 | 1]
-    indices = elsewhere._repeated(np.array(high, np.uint64), 0)
+    indices = elsewhere._repeated(np.array(high, np.uint64))
     assert indices.tolist() == [0, 2, 5, 3, 6]
 
 

@@ -111,7 +111,8 @@ def _common(edge: bytes, key: bytes, pos: int) -> int:
     low, high = 0, min(len(edge), len(key) - pos) // TOKEN_BYTES
     while low < high:
         middle = (low + high + 1) // 2
-        if key.startswith(edge[: middle * TOKEN_BYTES], pos):
+        at = low * TOKEN_BYTES
+        if key.startswith(edge[at : middle * TOKEN_BYTES], pos + at):
             low = middle
         else:
             high = middle - 1

@@ -15,6 +15,7 @@ __all__ = [
     "Assumption",
     "Bounds",
     "Branch",
+    "Breakdown",
     "CapacityRow",
     "CheckedRule",
     "Finding",
@@ -23,6 +24,7 @@ __all__ = [
     "Hits",
     "InputSummary",
     "LedgerRow",
+    "LossRow",
     "Prescription",
     "SkipSummary",
     "TokenizerInfo",
@@ -240,6 +242,28 @@ class CheckedRule:
 
 
 @dataclass(frozen=True, slots=True)
+class LossRow:
+    """What the requests of one name lose: tokens seen before and not served, most of them by the ledger's
+    bucket ``cause``. ``name`` is empty for requests without one.
+    """
+
+    name: str
+    requests: int
+    prompt_tokens: int
+    served_tokens: int
+    lost_tokens: int
+    cause: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Breakdown:
+    """Losses by application, tenant, model or session, the greatest first."""
+
+    by: str
+    rows: tuple[LossRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Analysis:
     """Everything that one log said."""
 
@@ -260,3 +284,4 @@ class Analysis:
     findings: tuple[Finding, ...] = ()
     prescriptions: tuple[Prescription, ...] = ()
     checked: tuple[CheckedRule, ...] = ()
+    by: Breakdown | None = None

@@ -11,6 +11,7 @@ from radixadvisor.ingest import parse_time
 from radixadvisor.records import Request
 from radixadvisor.trace import TokenOptions
 
+BREAKDOWNS = ("app", "model", "session", "tenant")
 FILTER_KEYS = ("app", "model", "replica", "session", "tenant", "user")
 
 
@@ -27,6 +28,7 @@ class AnalyzeOptions:
         where: ``KEY=VALUE`` conditions that a request must all meet.
         since: the earliest arrival, as ISO time or epoch seconds.
         limit: how many requests to read.
+        by: what losses are broken down by: app, tenant, model or session.
         progress: called with the number of requests read so far.
     """
 
@@ -39,6 +41,7 @@ class AnalyzeOptions:
     where: tuple[str, ...] = ()
     since: str | None = None
     limit: int | None = None
+    by: str | None = None
     progress: Callable[[int], None] | None = None
 
     def __post_init__(self) -> None:
@@ -51,6 +54,8 @@ class AnalyzeOptions:
                 raise UsageError(f"A condition reads KEY=VALUE, such as model=NAME; got {condition!r}.")
             if key not in FILTER_KEYS:
                 raise UnknownName("key of a condition", key, FILTER_KEYS)
+        if self.by is not None and self.by not in BREAKDOWNS:
+            raise UnknownName("breakdown", self.by, BREAKDOWNS)
         if self.since is not None and parse_time(self.since) is None:
             raise UsageError(f"No time: {self.since!r}. Write 2026-03-09T09:00:00Z or epoch seconds.")
 

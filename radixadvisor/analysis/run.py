@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from radixadvisor.analysis.advice import advise
+from radixadvisor.analysis.breakdown import breakdown
 from radixadvisor.analysis.capacity import bounds_of, capacity_of
 from radixadvisor.analysis.describe import (
     assumptions_of,
@@ -115,6 +116,7 @@ def analyze_trace(trace: Trace, log: Log, options: AnalyzeOptions) -> Analysis:
         findings=advice.findings,
         prescriptions=advice.prescriptions,
         checked=advice.checked,
+        by=None if options.by is None else breakdown(trace, found, options.by),
     )
 
 

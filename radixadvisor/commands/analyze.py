@@ -45,6 +45,14 @@ def analyze(
     limit: Annotated[
         int | None, typer.Option(min=1, help="Only the first N requests.", show_default=False)
     ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Break the losses down by app, tenant, model or session.",
+            show_default=False,
+        ),
+    ] = None,
     json: Json = False,
     out: Out = None,
     quiet: Quiet = False,
@@ -70,6 +78,7 @@ def analyze(
                 where=tuple(where or ()),
                 since=since,
                 limit=limit,
+                by=by,
                 progress=report_progress,
             ),
         )

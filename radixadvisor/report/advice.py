@@ -12,6 +12,7 @@ from radixadvisor.results import Analysis, CheckedRule, Finding, Prescription
 __all__ = ["AdviceView", "FindingRow", "FixRow", "advice_view", "checked_row", "finding_row", "fix_row"]
 
 _EXCERPT = 60
+_TITLE = 200
 _EVIDENCE = 200
 _READ = 400
 
@@ -96,7 +97,7 @@ def _fix(item: Prescription, findings: tuple[FindingRow, ...]) -> FixRow:
     low, high = item.marginal_interval
     return FixRow(
         id=item.id,
-        title=mask(item.title),
+        title=clip(mask(item.title), _TITLE),
         safety=item.safety,
         gain=count(item.marginal_tokens),
         rate=percent(item.rate_after),
@@ -111,7 +112,7 @@ def _finding(item: Finding) -> FindingRow:
     where = item.where
     return FindingRow(
         rule=item.rule,
-        title=mask(item.title),
+        title=clip(mask(item.title), _TITLE),
         severity=item.severity,
         place=f"{clip(where.request_id, 40)} {where.path}, characters {where.start}-{where.end}",
         before=_excerpt(item.before, _EXCERPT),
@@ -133,7 +134,7 @@ def finding_row(item: Finding) -> dict[str, Any]:
         "rule": item.rule,
         "kind": item.kind,
         "profile": item.profile,
-        "title": mask(item.title),
+        "title": clip(mask(item.title), _TITLE),
         "severity": item.severity,
         "where": {
             "request_id": where.request_id,
@@ -147,7 +148,7 @@ def finding_row(item: Finding) -> dict[str, Any]:
         },
         "requests": item.requests,
         "lost_tokens": item.lost_tokens,
-        "fix": item.fix,
+        "fix": item.fix or "",
     }
 
 
@@ -155,7 +156,7 @@ def checked_row(item: CheckedRule) -> dict[str, Any]:
     """A rule that was tried without gain, in report.json."""
     return {
         "rule": item.rule,
-        "title": mask(item.title),
+        "title": clip(mask(item.title), _TITLE),
         "gain_tokens": item.gain_tokens,
         "alone_tokens": item.alone_tokens,
     }
@@ -166,7 +167,7 @@ def fix_row(item: Prescription) -> dict[str, Any]:
     return {
         "id": item.id,
         "rules": list(item.rules),
-        "title": mask(item.title),
+        "title": clip(mask(item.title), _TITLE),
         "edit": item.edit,
         "safety": item.safety,
         "alone_tokens": item.alone_tokens,
@@ -175,5 +176,5 @@ def fix_row(item: Prescription) -> dict[str, Any]:
         "rate_after": round(item.rate_after, 6),
         "hit_tokens": item.hit_tokens,
         "prompt_tokens": item.prompt_tokens,
-        "applications": [mask(name) for name in item.applications],
+        "applications": [clip(mask(name), _TITLE) for name in item.applications],
     }

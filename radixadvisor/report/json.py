@@ -11,11 +11,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from radixadvisor.report.escape import mask
-from radixadvisor.report.view import not_evaluated
+from radixadvisor.report.advice import checked_row, finding_row, fix_row
+from radixadvisor.report.escape import clip, mask
+from radixadvisor.report.reasons import not_evaluated
 from radixadvisor.results import (
     Analysis,
     Branch,
+    Breakdown,
     CapacityRow,
     HitCount,
     HitRates,
@@ -30,6 +32,8 @@ SCHEMA = "radixadvisor/report/1"
 
 _DECIMALS = 6
 _SHARE_DECIMALS = 12
+_MOST_GROUPS = 100
+_LONGEST_NAME = 200
 
 
 def to_json(analysis: Analysis) -> bytes:
@@ -68,9 +72,10 @@ def to_dict(analysis: Analysis) -> dict[str, Any]:
             {"bucket": row.bucket, "tokens": row.tokens, "share": _number(row.share, _SHARE_DECIMALS)}
             for row in analysis.ledger
         ],
-        "findings": [],
-        "checked": [],
-        "prescriptions": [],
+        "findings": [finding_row(item) for item in analysis.findings],
+        "checked": [checked_row(item) for item in analysis.checked],
+        "prescriptions": [fix_row(item) for item in analysis.prescriptions],
+        "by": None if analysis.by is None else _breakdown(analysis.by),
         "prediction": None,
         "calibration": _calibration(analysis),
         "verdict": None,
@@ -162,6 +167,24 @@ def _capacity(row: CapacityRow) -> dict[str, Any]:
         "lru_rate": _number(row.lru_rate),
         "optimal_rate": _number(row.optimal_rate),
         "steady_lru_rate": _number(row.steady_lru_rate),
+    }
+
+
+def _breakdown(found: Breakdown) -> dict[str, Any]:
+    return {
+        "name": found.by,
+        "groups": len(found.rows),
+        "rows": [
+            {
+                "name": clip(mask(row.name), _LONGEST_NAME),
+                "requests": row.requests,
+                "prompt_tokens": row.prompt_tokens,
+                "served_tokens": row.served_tokens,
+                "lost_tokens": row.lost_tokens,
+                "cause": row.cause or "",
+            }
+            for row in found.rows[:_MOST_GROUPS]
+        ],
     }
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from radixadvisor.report.advice_markdown import advice_section, losses_section
 from radixadvisor.report.escape import clip, code, prose
 from radixadvisor.report.numbers import compact, count, mib, percent, plural
-from radixadvisor.report.view import BOUNDS, BUCKETS, View, remedy, view
+from radixadvisor.report.reasons import remedy
+from radixadvisor.report.view import BOUNDS, BUCKETS, View, view
 from radixadvisor.results import Analysis
 
 __all__ = ["EXAMPLE_MARK", "SKILL_NAME", "to_markdown"]
@@ -56,7 +58,9 @@ def _body(shown: View) -> Iterator[str]:
     yield ""
     yield "Measured on: " + ", ".join(code(fact) for fact in shown.subject) + "."
     yield ""
+    yield from advice_section(shown)
     yield from _hits(shown)
+    yield from losses_section(shown)
     yield from _branches(shown)
     yield from _capacity(shown)
     yield from _ledger(shown)

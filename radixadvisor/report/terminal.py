@@ -12,10 +12,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from radixadvisor.report.advice_terminal import advice_block
 from radixadvisor.report.escape import clip
 from radixadvisor.report.layout import Screen, grid
 from radixadvisor.report.numbers import compact, count, mib, percent, plural
-from radixadvisor.report.view import BOUNDS, BUCKETS, BranchRow, View, remedy, view
+from radixadvisor.report.reasons import remedy
+from radixadvisor.report.view import BOUNDS, BUCKETS, BranchRow, View, view
 from radixadvisor.results import Analysis
 
 __all__ = ["Screen", "render"]
@@ -51,6 +53,8 @@ class _Page:
         yield self._hits()
         yield Text(f"* headline profile. {shown.sessions}", style="dim")
         sections: tuple[tuple[str, RenderableType | None], ...] = (
+            ("What to change, in this order", advice_block(shown.advice, self._screen)),
+            (f"Who loses most, by {shown.analysis.by.by}" if shown.analysis.by else "", self._losses()),
             ("Heaviest shared branches", self._branches() if shown.branches else None),
             ("Hit rate by cache size", self._capacity() if shown.capacity else None),
             ("Where each prompt token went", self._ledger() if shown.ledger else None),
@@ -120,6 +124,21 @@ class _Page:
             )
         bounds = ", ".join(f"{BOUNDS[name]} {percent(rate)}" for name, _, rate in self._shown.bounds)
         return Group(table, Text(f"Bounds: {bounds}.", style="dim"))
+
+    def _losses(self) -> RenderableType | None:
+        if not self._shown.losses:
+            return None
+        table = grid("*name", ">requests", ">tokens", ">served", ">lost", *(["mostly"] if self._wide else []))
+        for row in self._shown.losses:
+            figures = [compact(row.requests), compact(row.prompt_tokens), compact(row.served_tokens)]
+            cause = BUCKETS[row.cause] if row.cause else "-"
+            table.add_row(
+                Text(self._screen.safe(row.name)),
+                *figures,
+                compact(row.lost_tokens),
+                *([cause] if self._wide else []),
+            )
+        return table
 
     def _skipped(self) -> RenderableType | None:
         rows = self._shown.skipped

@@ -7,11 +7,13 @@ come from the log are masked here and still have to be escaped for the format th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from radixadvisor.report.advice import AdviceView, advice_view
 from radixadvisor.report.escape import clip, mask
 from radixadvisor.report.numbers import count, duration, percent, plural
-from radixadvisor.results import Analysis, Branch, CapacityRow, HitCount, HitRates, LedgerRow
+from radixadvisor.report.reasons import grouped_reasons, not_evaluated
+from radixadvisor.results import Analysis, Branch, CapacityRow, HitCount, HitRates, LedgerRow, LossRow
 
 __all__ = [
     "BOUNDS",
@@ -20,9 +22,7 @@ __all__ = [
     "HitRow",
     "SkipRow",
     "View",
-    "not_evaluated",
     "quiet_line",
-    "remedy",
     "view",
 ]
 
@@ -49,14 +49,7 @@ BOUNDS = {
 }
 """The bounds on what could be served, in words."""
 
-_LATER = "this version measures; it does not diagnose, predict or decide yet"
-_NOT_BUILT = ("findings", "checked", "prescriptions", "prediction", "verdict")
-
-_REMEDIES = (
-    ("input.span_seconds", "log an arrival time with every request"),
-    ("hits.within_session", "log a session id with every request"),
-    ("calibration", "log usage.prompt_tokens_details.cached_tokens as the server reports it"),
-)
+_MOST_GROUPS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +97,8 @@ class View:
     bounds: tuple[tuple[str, int, float], ...]
     skipped: tuple[SkipRow, ...]
     missing: tuple[tuple[str, tuple[str, ...]], ...]
+    advice: AdviceView
+    losses: tuple[LossRow, ...]
 
 
 def view(analysis: Analysis, *, branches: int = 10, capacities: int = 8) -> View:
@@ -131,31 +126,13 @@ def view(analysis: Analysis, *, branches: int = 10, capacities: int = 8) -> View
             SkipRow(reason, number, skipped.examples.get(reason, ()))
             for reason, number in sorted(skipped.reasons.items(), key=lambda item: (-item[1], item[0]))
         ),
-        missing=_missing(not_evaluated(analysis)),
+        missing=grouped_reasons(not_evaluated(analysis)),
+        advice=advice_view(analysis),
+        losses=tuple(
+            replace(row, name=mask(row.name) or "(not named)")
+            for row in (analysis.by.rows[:_MOST_GROUPS] if analysis.by else ())
+        ),
     )
-
-
-def not_evaluated(analysis: Analysis) -> dict[str, str]:
-    """Reasons by dotted field name: the analysis' own, then what this version does not fill yet."""
-    reasons = dict(analysis.not_evaluated)
-    for name in _NOT_BUILT:
-        reasons.setdefault(name, _LATER)
-    if analysis.reported_cached_tokens is None:
-        reasons.setdefault("calibration", "the log does not hold the cached tokens that its server reported")
-        return reasons
-    if analysis.predicted_cached_tokens is None:
-        reasons.setdefault("calibration.predicted_cached_tokens", "the server's own cache is not known")
-    for name in ("calibration.error", "calibration.usable"):
-        reasons.setdefault(name, "this version shows the counts; it does not judge their distance yet")
-    return reasons
-
-
-def remedy(fields: Sequence[str]) -> str:
-    """What a user can do so that fields get evaluated; empty where the reason already says all there is."""
-    found = [
-        advice for name, advice in _REMEDIES if any(f == name or f.startswith(f"{name}.") for f in fields)
-    ]
-    return "; ".join(dict.fromkeys(found))
 
 
 def _subject(analysis: Analysis) -> tuple[str, ...]:
@@ -233,13 +210,6 @@ def _spread(rows: Sequence[CapacityRow], limit: int) -> tuple[CapacityRow, ...]:
     return tuple(rows[round(i * step)] for i in range(limit))
 
 
-def _missing(reasons: dict[str, str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    grouped: dict[str, list[str]] = {}
-    for name, reason in reasons.items():
-        grouped.setdefault(reason, []).append(name)
-    return tuple((reason, tuple(names)) for reason, names in grouped.items())
-
-
 def quiet_line(analysis: Analysis) -> str:
     """The whole result in one line, for ``--quiet``."""
     served = analysis.hits.profiles.get(analysis.hits.headline)
@@ -250,6 +220,12 @@ def quiet_line(analysis: Analysis) -> str:
     ]
     if served is not None:
         parts.append(f"{analysis.hits.headline} {percent(served.rate)}")
+    if analysis.prescriptions:
+        saved = sum(item.marginal_tokens for item in analysis.prescriptions)
+        changes = plural(len(analysis.prescriptions), "change")
+        parts.append(
+            f"{changes} would save {count(saved)} ({percent(analysis.prescriptions[-1].rate_after)})"
+        )
     if analysis.input.skipped.count:
         parts.append(f"{plural(analysis.input.skipped.count, 'record')} skipped")
     return ", ".join(parts)

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from radixadvisor.records import EditSpec
 from radixadvisor.results import (
     Analysis,
     Assumption,
     Bounds,
     Branch,
+    Breakdown,
     CapacityRow,
+    CheckedRule,
+    Finding,
     HitCount,
     HitRates,
     Hits,
     InputSummary,
     LedgerRow,
+    LossRow,
+    Prescription,
     SkipSummary,
     TokenizerInfo,
     Totals,
+    Where,
 )
 
 TOTAL = 1_200_000
@@ -125,4 +134,48 @@ def hostile() -> Analysis:
         assumptions=(Assumption(HOSTILE, HOSTILE),),
         not_evaluated={**base.not_evaluated, "bounds.dp_optimum": HOSTILE},
         model=HOSTILE,
+    )
+
+
+def advised(text: str = "Time: 09:00") -> Analysis:
+    """The ordinary analysis with two changes to make, a loss without a fix, and losses by application; all
+    that comes from the log holds ``text``.
+    """
+
+    def finding(rule: str, fix: str | None, lost: int) -> Finding:
+        where = Where("id-1", "messages[0].content", 5, 19)
+        kind = "explanation" if fix is None else "fix"
+        severity = "high" if fix else "low"
+        title = f"A fault of {text}"
+        return Finding(
+            rule, kind, "sglang", title, severity, where, f"old {text}", f"new {text}", 25, lost, fix
+        )
+
+    def change(number: int, rule: str, gain: int, longer: int) -> Prescription:
+        spec = EditSpec("sort_tools", "safe", (0,))
+        return Prescription(
+            id=f"P{number}",
+            rules=(rule,),
+            title=f"Mend {text}",
+            edit="text",
+            safety=("safe", "review")[number - 1],
+            alone_tokens=gain + 1,
+            marginal_tokens=gain,
+            marginal_interval=(gain - 10, gain + 10),
+            rate_after=0.8 + number / 100,
+            hit_tokens=gain,
+            prompt_tokens=longer,
+            applications=(text,),
+            spec=spec,
+        )
+
+    return replace(
+        ordinary(),
+        findings=(finding("RA101", "P1", 9001), finding("RA301", "P2", 501), finding("RA404", None, 77)),
+        prescriptions=(change(1, "RA101", 9000, 0), change(2, "RA301", 500, 40)),
+        checked=(CheckedRule("RA407", f"Spaces of {text}", -3, -3),),
+        by=Breakdown(
+            "app",
+            (LossRow(text, 900, 1_000_000, 600_000, 90_000, "elsewhere"), LossRow("", 1, 9, 9, 0, None)),
+        ),
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from radixadvisor.report.json import to_dict, to_json
-from tests.report.fixtures import hostile, ordinary
+from tests.report.fixtures import advised, hostile, ordinary
 
 FIELDS = {
     "schema": None,
@@ -29,9 +29,12 @@ FIELDS = {
     },
     "capacity": {"tokens", "gib", "lru_rate", "optimal_rate"},
     "ledger": {"bucket", "tokens", "share"},
-    "findings": None,
-    "checked": None,
-    "prescriptions": None,
+    "findings": {"rule", "kind", "profile", "title", "where", "evidence", "requests", "lost_tokens"},
+    "checked": {"rule", "gain_tokens"},
+    "prescriptions": {
+        *{"id", "rules", "title", "edit", "safety", "alone_tokens", "marginal_tokens"},
+        *{"marginal_interval", "rate_after"},
+    },
     "prediction": None,
     "calibration": None,
     "verdict": None,
@@ -63,7 +66,7 @@ def unexplained(report: dict[str, Any]) -> list[str]:
 
 
 def test_every_field_of_the_schema_is_there() -> None:
-    report = to_dict(ordinary())
+    report = to_dict(advised())
     assert report["schema"] == "radixadvisor/report/1"
     for name, fields in FIELDS.items():
         assert name in report
@@ -78,7 +81,7 @@ def test_every_field_of_the_schema_is_there() -> None:
 def test_what_is_not_evaluated_says_why() -> None:
     report = to_dict(ordinary())
     assert unexplained(report) == []
-    for name in ("findings", "checked", "prescriptions", "prediction", "verdict", "calibration"):
+    for name in ("prediction", "verdict", "calibration", "by"):
         assert not report[name]
         assert report["not_evaluated"][name]
 

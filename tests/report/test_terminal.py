@@ -25,6 +25,9 @@ none             0       0.0%      -      -
 other sessions sent, 50.0% what their own session sent (the
 two overlap).
 
+What to change, in this order
+No fault was found in how the prompts are built.
+
 Heaviest shared branches
 text                                 tokens  requests  saved
 system You are a helpful airline a…    2.0k      1.0k   2.0M
@@ -77,7 +80,7 @@ def test_a_screen_and_a_half_holds_it(width: int) -> None:
         ),
     )
     text = render(many, Screen(width))
-    assert len(text.splitlines()) <= 74
+    assert len(text.splitlines()) <= 77
     assert "and 16 more: see assumptions in report.json" in text
     assert "and 25 more reasons: see input.skipped in report.json" in text
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from radixadvisor.report.view import quiet_line, remedy, view
+from radixadvisor.report.reasons import remedy
+from radixadvisor.report.view import quiet_line, view
 from radixadvisor.results import Branch
 from tests.report.fixtures import ordinary
 

@@ -13,7 +13,7 @@ from radixadvisor.records import Request
 
 __all__ = ["Slot", "Zone", "zones_of"]
 
-_LOOK = 200
+_LOOK = 60
 _ORDERED = 0.8
 
 

@@ -35,7 +35,7 @@ _WORD = re.compile(
 )
 _CODE = re.compile(r"(?=.*\d)[\w+/=-]{4,}")
 _DIGITS = 6
-_LONGEST = 1500
+_LONGEST = 600
 
 
 @dataclass(frozen=True, slots=True)

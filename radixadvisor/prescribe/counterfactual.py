@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from radixadvisor.diagnose.candidate import Candidate
@@ -68,24 +68,31 @@ def try_all(view: LogView, candidates: Sequence[Candidate]) -> Trial:
     for candidate in candidates:
         if candidate.edit is not None:
             groups.setdefault(candidate.edit, []).append(candidate)
-    alone = {spec: _gain(shop.base, shop.with_edit(shop.base, spec)) for spec in groups}
-    state, applied = shop.base, []
-    known = dict(alone)
-    while known:
-        step = _best(shop, state, known, groups)
+    tried = {spec: shop.with_edit(shop.base, spec) for spec in groups}
+    alone = {spec: _gain(shop.base, variant) for spec, variant in tried.items()}
+    gains = dict(alone)
+    least = {spec: _least(view, spec, members) for spec, members in groups.items()}
+    state = shop.base
+    applied: list[Fix] = []
+    while gains:
+        step = _best(shop, state, gains, least)
         if not step:
             break
         for spec in step:
-            following = shop.with_edit(state, spec)
+            following = tried[spec]
+            if following.edits != (*state.edits, spec):
+                following = shop.with_edit(state, spec)
             applied.append(_fix(view, spec, groups[spec], alone[spec], state, following))
             state = following
-            del known[spec]
-            for other in known:
+            del gains[spec]
+            for other in gains:
                 if set(other.clusters) & set(spec.clusters):
-                    known[other] = _gain(state, shop.with_edit(state, other))
-    rejected = [
-        _fix(view, spec, groups[spec], alone[spec], state, shop.with_edit(state, spec)) for spec in known
-    ]
+                    tried[other] = shop.with_edit(state, other)
+                    gains[other] = _gain(state, tried[other])
+    rejected = []
+    for spec in gains:
+        following = tried[spec] if tried[spec].edits == (*state.edits, spec) else shop.with_edit(state, spec)
+        rejected.append(_fix(view, spec, groups[spec], alone[spec], state, following))
     return Trial(tuple(applied), tuple(rejected), shop.base, state)
 
 
@@ -93,31 +100,30 @@ def _gain(before: Variant, after: Variant) -> int:
     return int(before.computed.sum() - after.computed.sum())
 
 
+def _least(view: LogView, spec: EditSpec, candidates: Sequence[Candidate]) -> float:
+    """Tokens that a fix gains at least to be worth a line."""
+    shares = [dict(rule(candidate.rule).thresholds).get("least_gain", LEAST_GAIN) for candidate in candidates]
+    tokens = sum(
+        view.trace.lengths[index] for cluster in spec.clusters for index in view.clusters[cluster].requests
+    )
+    return max(min(shares) * tokens, 1.0)
+
+
 def _best(
-    shop: Workshop, state: Variant, known: dict[EditSpec, int], groups: dict[EditSpec, list[Candidate]]
+    shop: Workshop, state: Variant, gains: dict[EditSpec, int], least: dict[EditSpec, float]
 ) -> tuple[EditSpec, ...]:
     """The fix to apply next; where none gains by itself, the two of one application that gain together."""
-
-    def least(spec: EditSpec) -> float:
-        shares = [dict(rule(found.rule).thresholds).get("least_gain", LEAST_GAIN) for found in groups[spec]]
-        tokens = sum(
-            shop.view.trace.lengths[index]
-            for cluster in spec.clusters
-            for index in shop.view.clusters[cluster].requests
-        )
-        return max(min(shares) * tokens, 1.0)
-
-    spec = max(known, key=lambda spec: known[spec])
-    if known[spec] >= least(spec):
-        return (spec,)
-    best = 0.0
+    worth = [spec for spec in gains if gains[spec] >= least[spec]]
+    if worth:
+        return (max(worth, key=lambda spec: gains[spec]),)
+    best = 0
     found: tuple[EditSpec, ...] = ()
-    tried = sorted(known, key=lambda spec: -known[spec])[:_PAIRS]
-    for first, second in permutations(tried, 2):
-        if known[first] < known[second] or not set(first.clusters) & set(second.clusters):
+    close = sorted(gains, key=lambda spec: -gains[spec])[:_PAIRS]
+    for first, second in combinations(close, 2):
+        if not set(first.clusters) & set(second.clusters):
             continue
         gain = _gain(state, shop.with_edits(state, (first, second)))
-        if gain >= least(first) + least(second) and gain > best:
+        if gain >= least[first] + least[second] and gain > best:
             best, found = gain, (first, second)
     return found
 

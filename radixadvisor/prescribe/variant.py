@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from radixadvisor.diagnose.view import LogView
 from radixadvisor.measure.segments import Prompt, match_group, match_heads, match_segments
-from radixadvisor.prescribe.edits import apply_edit
+from radixadvisor.prescribe.edits import LOG_EDITS, apply_edit
 from radixadvisor.records import EditSpec, Message, Request, ToolSet
 from radixadvisor.render.base import RenderError
 from radixadvisor.tokens.pool import SegmentPool
@@ -96,6 +96,7 @@ class Workshop:
         self.view = view
         self._trace = view.trace
         self._interned = Interned()
+        self._done: dict[EditSpec, dict[Request, Request]] = {}
         self._position = {index: position for position, index in enumerate(view.order)}
         self._outputs = [view.trace.outputs[index][:-TOKEN_BYTES] for index in view.order]
         self._roots = [view.trace.namespace(index) for index in view.order]
@@ -120,11 +121,10 @@ class Workshop:
         for cluster in spec.clusters:
             members = self.view.clusters[cluster].requests
             currents = [requests.get(index, trace.requests[index]) for index in members]
-            for index, current, edited in zip(members, currents, apply_edit(currents, spec), strict=True):
+            for index, current, edited in zip(members, currents, self._edit(currents, spec), strict=True):
                 pool = trace.pools[trace.pool_of[index]]
                 if edited is current or not isinstance(pool, SegmentPool):
                     continue
-                edited = self._interned.request(edited, trace.requests[index])
                 try:
                     segments[index] = pool.segments(edited)
                 except RenderError:
@@ -138,6 +138,18 @@ class Workshop:
             variant,
             sorted(moved),
         )
+
+    def _edit(self, requests: Sequence[Request], spec: EditSpec) -> list[Request]:
+        """Requests with an edit, interned; an edit of single requests is done once for each."""
+        if spec.kind in LOG_EDITS:
+            edited = apply_edit(requests, spec)
+            pairs = zip(requests, edited, strict=True)
+            return [old if new is old else self._interned.request(new, old) for old, new in pairs]
+        known = self._done.setdefault(spec, {})
+        fresh = [request for request in requests if request not in known]
+        for old, new in zip(fresh, apply_edit(fresh, spec), strict=True):
+            known[old] = old if new is old else self._interned.request(new, old)
+        return [known[request] for request in requests]
 
     def with_edits(self, variant: Variant, specs: Iterable[EditSpec]) -> Variant:
         """The variant with several more edits, in their order."""

@@ -108,7 +108,8 @@ class _Group:
             seen = sum([len(probe) for probe in leader.probes if probe in text])
             if leader.probe_size and seen >= 0.8 * leader.probe_size:
                 return self._used(leader)
-        parts = {unit for unit in units(text) if len(unit) >= _SHORT_UNIT}
+        # Line ends are no part of what texts share: CRLF on one machine makes no other application.
+        parts = {part for unit in units(text) if len(part := unit.strip()) >= _SHORT_UNIT}
         shared: Counter[_Leader] = Counter()
         for part in parts:
             for leader in self._index.get(part, ()):

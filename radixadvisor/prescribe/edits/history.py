@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from radixadvisor.diagnose.turns import change_of, threads
 from radixadvisor.prescribe.edits.replay import keep_reasoning, replay_verbatim
+from radixadvisor.prescribe.edits.sidecalls import replay_prefix
 from radixadvisor.prescribe.edits.spaces import even_whitespace
 from radixadvisor.records import Message, Request
 
@@ -168,6 +169,7 @@ LOG_EDITS: dict[str, LogEdit] = {
     "cut_once": cut_once,
     "even_whitespace": even_whitespace,
     "keep_reasoning": keep_reasoning,
+    "replay_prefix": replay_prefix,
     "replay_verbatim": replay_verbatim,
     "rewrite_in_batches": rewrite_in_batches,
     "trim_in_batches": trim_in_batches,

@@ -43,6 +43,7 @@ WORDS: dict[str, Callable[[Mapping[str, str]], str]] = {
     "pin_block": lambda of: f"Give {_block(of)} the same text in every request",
     "pin_front": lambda of: f"Put the block that begins {of['block'][:40]!r} in front of the first user turn",
     "reorder_blocks": lambda of: f"Write the sections in one order: {_heads(of)}",
+    "replay_prefix": lambda of: "Send side calls behind the conversation's prompt, not a transcript",
     "replay_verbatim": lambda of: "Send replies back byte for byte",
     "rewrite_in_batches": lambda of: f"Replace old messages {of['batch']} at a time",
     "sort_items": lambda of: f"Order the items of {_block(of)} by name or number",

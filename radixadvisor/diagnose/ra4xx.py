@@ -86,8 +86,8 @@ def trimmed(view: LogView) -> Iterator[Candidate]:
             rule="RA401",
             title=f"The history is cut to {max(windows)} messages in every request",
             place=_place(seen.requests[first.after], pinned),
-            before=old[pinned].text,
-            after=new[pinned].text,
+            before=_evidence(old[pinned], 0),
+            after=_evidence(new[pinned], 0),
             requests=tuple(seen.trace_index(step.after) for step in cuts),
             edit=_spec(
                 "RA401",
@@ -178,7 +178,7 @@ def replay_differs(view: LogView) -> Iterator[Candidate]:
         step, index, reply = found[0]
         new_message = (seen.requests[step.after].messages or ())[index]
         calls = reply.text == new_message.text
-        start = 0 if calls else parting(reply.text, new_message.text)
+        start = len(reply.text) if calls else parting(reply.text, new_message.text)
         place = _place(seen.requests[step.after], index, start)
         if calls:
             path = f"messages[{index}].tool_calls[0].function.arguments"
@@ -231,7 +231,9 @@ def whitespace_drift(view: LogView) -> Iterator[Candidate]:
 
 
 def _evidence(message: Message, start: int) -> str:
-    return message.text[start:] or "".join(call.arguments for call in message.tool_calls)
+    """A message from a character of its text on, its calls behind it."""
+    calls = "".join(f"{call.name}({call.arguments})" for call in message.tool_calls)
+    return f"{message.text[start:]}{calls}"
 
 
 DETECTORS: dict[str, Detector] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -118,8 +118,7 @@ class Workshop:
         trace = self._trace
         requests, segments = dict(variant.requests), dict(variant.segments)
         moved: list[int] = []
-        for cluster in spec.clusters:
-            members = self.view.clusters[cluster].requests
+        for members in self._members(spec):
             currents = [requests.get(index, trace.requests[index]) for index in members]
             for index, current, edited in zip(members, currents, self._edit(currents, spec), strict=True):
                 pool = trace.pools[trace.pool_of[index]]
@@ -138,6 +137,14 @@ class Workshop:
             variant,
             sorted(moved),
         )
+
+    def _members(self, spec: EditSpec) -> Iterator[Sequence[int]]:
+        """The requests that an edit sees together: of each application, or of all if one refers to another."""
+        groups = [self.view.clusters[cluster].requests for cluster in spec.clusters]
+        if spec.kind in LOG_EDITS and len(groups) > 1:
+            yield sorted([index for group in groups for index in group], key=self._position.__getitem__)
+        else:
+            yield from groups
 
     def _edit(self, requests: Sequence[Request], spec: EditSpec) -> list[Request]:
         """Requests with an edit, interned; an edit of single requests is done once for each."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Counts = NDArray[np.int64]
 
-__all__ = ["PROFILE", "Advice", "advise"]
+__all__ = ["PROFILE", "Advice", "advise", "no_advice"]
 
 PROFILE = "sglang"
 """The profile of every gain: page 1, outputs cached, an unlimited pool."""
@@ -43,12 +43,16 @@ class Advice:
     missing: dict[str, str]
 
 
+def no_advice(reason: str) -> Advice:
+    """The advice where nothing was diagnosed."""
+    return Advice((), (), (), None, None, {"findings": reason, "ledger.order": reason})
+
+
 def advise(trace: Trace) -> Advice:
     """Diagnose a trace and try every fix on it."""
     view = LogView(trace)
     if not view.has_text:
-        reason = "no text: the log holds no messages to diagnose"
-        return Advice((), (), (), None, None, {"findings": reason, "ledger.order": reason})
+        return no_advice("no text: the log holds no messages to diagnose")
     candidates = detect(view)
     trial = try_all(view, candidates)
     findings = [

@@ -29,6 +29,7 @@ class AnalyzeOptions:
         since: the earliest arrival, as ISO time or epoch seconds.
         limit: how many requests to read.
         by: what losses are broken down by: app, tenant, model or session.
+        advice: whether to diagnose the log and try fixes on it, or only to measure it.
         progress: called with the number of requests read so far.
     """
 
@@ -42,6 +43,7 @@ class AnalyzeOptions:
     since: str | None = None
     limit: int | None = None
     by: str | None = None
+    advice: bool = True
     progress: Callable[[int], None] | None = None
 
     def __post_init__(self) -> None:

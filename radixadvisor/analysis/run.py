@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from radixadvisor.analysis.advice import advise
+from radixadvisor.analysis.advice import advise, no_advice
 from radixadvisor.analysis.breakdown import breakdown
 from radixadvisor.analysis.capacity import bounds_of, capacity_of
 from radixadvisor.analysis.describe import (
@@ -74,7 +74,7 @@ def _without_gc() -> Iterator[None]:
 
 def analyze_trace(trace: Trace, log: Log, options: AnalyzeOptions) -> Analysis:
     """Measure a trace that is already tokenized."""
-    advice = advise(trace)
+    advice = advise(trace) if options.advice else no_advice("left out by --no-advice")
     found = measure(trace, advice.order_gain)
     total = int(found.lengths.sum())
     missing = found.missing | advice.missing

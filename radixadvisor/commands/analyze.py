@@ -53,6 +53,9 @@ def analyze(
             show_default=False,
         ),
     ] = None,
+    no_advice: Annotated[
+        bool, typer.Option("--no-advice", help="Measure only: no findings, no fixes tried.")
+    ] = False,
     json: Json = False,
     out: Out = None,
     quiet: Quiet = False,
@@ -79,6 +82,7 @@ def analyze(
                 since=since,
                 limit=limit,
                 by=by,
+                advice=not no_advice,
                 progress=report_progress,
             ),
         )

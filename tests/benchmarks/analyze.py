@@ -91,9 +91,9 @@ def make_log(requests: int, words: int, folder: Path) -> Path:
     return (folder / "log.jsonl").rename(folder / f"log-{requests}.jsonl")
 
 
-def analyze(log: Path, folder: Path) -> tuple[Cost, int]:
+def analyze(log: Path, folder: Path, *options: str) -> tuple[Cost, int]:
     """Cost of a whole run, and the prompt tokens it counted."""
-    found = cost("-m", "radixadvisor", "analyze", str(log), "--out", str(folder), "--quiet")
+    found = cost("-m", "radixadvisor", "analyze", str(log), "--out", str(folder), "--quiet", *options)
     return found, json.loads((folder / "report.json").read_text())["totals"]["prompt_tokens"]
 
 
@@ -111,14 +111,16 @@ def main() -> None:
             return
         log = make_log(options.requests, options.words, folder)
         floor = cost("-c", FLOOR, str(log))
-        found, tokens = analyze(log, folder)
+        found, tokens = analyze(log, folder, "--no-advice")
+        advised, _ = analyze(log, folder)
         whole = cost("-c", WHOLE, str(log))
         again = cost("-c", FLOOR, str(log))
     mean = (floor.cpu + again.cpu) / 2
     print(f"{options.requests} requests, {tokens:,} prompt tokens, {found.mib:.0f} MiB peak")
-    print(f"analyze            {found.cpu:6.2f} s CPU  {tokens / found.cpu / 1e6:5.1f} M tokens/s")
-    print(f"floor              {mean:6.2f} s CPU  analyze / floor = {found.cpu / mean:.2f}")
-    print(f"whole prompts      {whole.cpu:6.2f} s CPU  whole / analyze = {whole.cpu / found.cpu:.2f}")
+    print(f"measurement        {found.cpu:6.2f} s CPU  {tokens / found.cpu / 1e6:5.1f} M tokens/s")
+    print(f"with advice        {advised.cpu:6.2f} s CPU  {advised.mib:5.0f} MiB peak")
+    print(f"floor              {mean:6.2f} s CPU  measurement / floor = {found.cpu / mean:.2f}")
+    print(f"whole prompts      {whole.cpu:6.2f} s CPU  whole / measurement = {whole.cpu / found.cpu:.2f}")
 
 
 def growth(words: int, folder: Path) -> None:
@@ -126,7 +128,7 @@ def growth(words: int, folder: Path) -> None:
     before: Cost | None = None
     for requests in (5_000, 20_000, 80_000):
         log = make_log(requests, words, folder)
-        found, tokens = analyze(log, folder)
+        found, tokens = analyze(log, folder, "--no-advice")
         log.unlink()
         factor = (
             ""

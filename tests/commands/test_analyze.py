@@ -168,6 +168,15 @@ def test_every_option_has_an_effect(capsys: pytest.CaptureFixture[str]) -> None:
     assert wide["capacity"][-1]["gib"] == pytest.approx(2 * narrow["capacity"][-1]["gib"], abs=2e-6)
 
 
+def test_measuring_alone_gives_the_same_figures_without_advice(capsys: pytest.CaptureFixture[str]) -> None:
+    log = str(SAMPLES / "unique-head.jsonl")
+    advised, measured = report(capsys, log), report(capsys, log, "--no-advice")
+    assert advised["findings"]
+    assert not measured["findings"]
+    assert "--no-advice" in measured["not_evaluated"]["findings"]
+    assert measured["hits"] == advised["hits"]
+
+
 def test_since_keeps_what_arrived_later(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = [
         json.dumps(

@@ -70,7 +70,7 @@ def _facts(row: View, trace: View) -> Fields:
         (f"latency_{unit}", row.get("latency") if span is None else None),
         (f"ttft_{unit}", first if row.get("completionStartTime") is None else None),
         ("model", row.get("model|providedModelName|internalModel") or row.get("modelParameters", "model")),
-        ("session_id", row.get("sessionId") or trace.get("sessionId") or row.get("traceId")),
+        ("session_id", row.get("sessionId") or trace.get("sessionId")),
         ("user", row.get("userId") or trace.get("userId")),
         ("app", trace.get("name") or row.get("traceName")),
         ("error", "error" if row.text("level") == "ERROR" and row.get("output") is None else None),

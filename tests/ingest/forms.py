@@ -215,4 +215,45 @@ FORMS: dict[str, Form] = {
             },
         ],
     ),
+    "otel_genai_otlp.jsonl": Form(
+        "otel_genai_otlp",
+        [
+            {
+                "id": "chatcmpl-2",
+                "model": "gpt-4o",
+                "roles": TOOL,
+                "usage": Usage(61, 9, 0),
+                "arrival": START,
+                "latency": 1.5,
+                "ttft": 0.4,
+                "session": "s1",
+                "app": "helpbot",
+            },
+            {
+                "id": "b2b2b2b2b2b2b2b2",
+                "model": "gpt-4o",
+                "roles": ["user"],
+                "usage": Usage(30, 3),
+                "arrival": START,
+                "latency": 1.5,
+            },
+        ],
+    ),
+    "phoenix_openinference_spans.jsonl": Form(
+        "phoenix_openinference_spans",
+        [
+            {
+                "id": "bbbbbbbbbbbbbbbb",
+                "model": "gpt-4o",
+                "roles": HELP,
+                "usage": Usage(141, 5, 0),
+                "arrival": START,
+                "latency": 1.5,
+                "ttft": 0.4,
+                "session": "s1",
+                "user": "u-1",
+            },
+        ],
+        {"prompt text redacted": 1},
+    ),
 }

@@ -37,7 +37,7 @@ class _Runs(Reader):
             ("end_time", row.get("end_time")),
             ("completion_start_time", row.get("first_token_time")),
             ("model", parameters.get(_MODEL) or metadata.get("ls_model_name") or row.get("inputs", _MODEL)),
-            ("session_id", metadata.get("thread_id|session_id|conversation_id") or row.get("trace_id")),
+            ("session_id", metadata.get("thread_id|session_id|conversation_id")),
             ("user", metadata.get("user_id|user")),
             ("app", row.get("session_name|project_name")),
             ("error", row.get("error")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from radixadvisor.diagnose.candidate import Candidate
-from radixadvisor.diagnose.items import is_examples, is_retrieved, items_of
+from radixadvisor.diagnose.items import is_examples, is_permuted, is_retrieved, items_of
 from radixadvisor.diagnose.placing import block_edit, place_in, shown
 from radixadvisor.diagnose.rules import rule
 from radixadvisor.diagnose.slots import Slot
@@ -25,14 +25,16 @@ def is_short(slot: Slot) -> bool:
 
 
 def block_rule(slot: Slot) -> str | None:
-    """The rule that a block of text falls under; None where nothing shared stands behind it."""
+    """The rule that a block of text falls under; None where nothing shared stands behind it, unless it holds
+    examples: the same ones would be shared themselves.
+    """
+    label = f"{slot.gap.label} {slot.gap.before[-40:]}"
+    if is_examples(label, slot.values[0]):
+        return "RA306" if _drawn_from_a_pool(slot) else None
     before_shared = slot.gap.static_after >= rule("RA302").threshold("shared_characters_after")
     before_history = is_head(slot.zone) and slot.turns > 0 and slot.within_conversation
     if not before_shared and not before_history:
         return None
-    label = f"{slot.gap.label} {slot.gap.before[-40:]}"
-    if is_examples(label, slot.values[0]):
-        return "RA306"
     if before_history:
         return "RA302" if is_retrieved(label, slot.values[0]) else "RA301"
     if slot.keyed:
@@ -46,6 +48,14 @@ def block_rule(slot: Slot) -> str | None:
     return None if asked else "RA106"
 
 
+def _drawn_from_a_pool(slot: Slot) -> bool:
+    """Whether values hold other items, not the same in another order, and items come again."""
+    lists = [found.texts for value in dict.fromkeys(slot.values) if (found := items_of(value)) is not None]
+    if len({frozenset(texts) for texts in lists}) < max(2, len(lists) // 2):
+        return False
+    return is_permuted(lists)[0] >= rule("RA306").threshold("least_repeated")
+
+
 _TITLES = {
     "RA105": "A user's block in {zone} stands before text that all users share",
     "RA106": "A block in {zone} varies before text that is shared",
@@ -57,6 +67,7 @@ _TITLES = {
 
 
 def block_candidates(name: str, view: LogView) -> Iterator[Candidate]:
+    """The blocks of a log that fall under one rule."""
     for zone in view.zones:
         if zone.permuted:
             continue

@@ -8,11 +8,13 @@ import json
 import re
 from collections.abc import Iterator
 
+from radixadvisor.diagnose.blocks import block_rule, is_short
 from radixadvisor.diagnose.candidate import Candidate, Place
-from radixadvisor.diagnose.items import is_permuted, items_of
+from radixadvisor.diagnose.items import by_name, is_permuted, items_of
 from radixadvisor.diagnose.placing import place_in, shown
 from radixadvisor.diagnose.rules import rule
 from radixadvisor.diagnose.slots import Slot, Zone
+from radixadvisor.diagnose.values import DATE, IDENTIFIER, TIME
 from radixadvisor.diagnose.view import LogView
 from radixadvisor.diagnose.zones import LAST, place_of
 from radixadvisor.records import EditSpec
@@ -21,6 +23,7 @@ __all__ = ["mixed_orders", "permuted_items", "static_behind"]
 
 _LOOK = 200
 _LAST_WORDS = re.compile(r"question|query|task|input|request", re.IGNORECASE)
+_VARIABLE = re.compile(r"\d+|\b[A-Za-z]\b|\"[^\"]*\"|'[^']*'")
 _FIRST_WORDS = re.compile(r"role|system|persona|you are|identity", re.IGNORECASE)
 
 
@@ -32,7 +35,7 @@ def static_behind(view: LogView) -> Iterator[Candidate]:
             continue
         for gap in zone.template.gaps:
             block = gap.following.strip("\n")
-            if len(block) < least or not gap.following:
+            if len(block) < least or any(slot.gap == gap and _has_a_rule(slot) for slot in zone.slots):
                 continue
             holders = [(index, at) for index, at in zone.found if _text(view, index, at).find(block) > 0]
             if len(holders) < 2 or len({_text(view, *holder).find(block) for holder in holders}) < 2:
@@ -49,6 +52,11 @@ def static_behind(view: LogView) -> Iterator[Candidate]:
             )
 
 
+def _has_a_rule(slot: Slot) -> bool:
+    """Whether what varies in front of a block is itself to be moved."""
+    return slot.kinds <= {TIME, DATE, IDENTIFIER} if is_short(slot) else block_rule(slot) is not None
+
+
 def permuted_items(view: LogView) -> Iterator[Candidate]:
     """RA304: the same documents or sections come in another order."""
     for zone in view.zones:
@@ -61,7 +69,9 @@ def permuted_items(view: LogView) -> Iterator[Candidate]:
             entry = rule("RA304")
             if again < entry.threshold("least_repeated") or differ < entry.threshold("least_reordered"):
                 continue
-            yield _permuted(view, slot)
+            if is_short(slot) or block_rule(slot) != "RA306":
+                yield _permuted(view, slot)
+    yield from permuted_sections(view)
 
 
 def _permuted(view: LogView, slot: Slot) -> Candidate:
@@ -83,48 +93,77 @@ def _permuted(view: LogView, slot: Slot) -> Candidate:
 
 def mixed_orders(view: LogView) -> Iterator[Candidate]:
     """RA307: one application assembles its sections in several orders."""
+    yield from _reordered(view, "RA307", "The sections of {zone} come in several orders")
+
+
+def permuted_sections(view: LogView) -> Iterator[Candidate]:
+    """RA304, where the blocks are the same in all requests: headings that differ in a number or name only."""
+    yield from _reordered(view, "RA304", "The same blocks in {zone} come in another order")
+
+
+def _reordered(view: LogView, name: str, title: str) -> Iterator[Candidate]:
     for zone in view.zones:
-        if not zone.permuted or len(zone.template.runs) < 2:
+        runs = zone.template.runs
+        if not zone.permuted or len(runs) < 2:
             continue
-        heads = _best_order(zone)
+        heads, end = _moving([run[0] for run in runs], zone)
+        alike = len({_VARIABLE.sub("#", head.strip()) for head in heads}) == 1
+        if alike != (name == "RA304"):
+            continue
+        heads = by_name(heads) if alike else _best_order(heads, end, zone)
         first = _order(_text(view, *zone.found[0]), heads)
         orders = ((found, _order(_text(view, *found), heads)) for found in zone.found)
         other, order = next((pair for pair in orders if pair[1] != first), (None, first))
         if other is None:
             continue
         place = next(at for at, head in enumerate(order) if [head] != first[at : at + 1])
-        joiner = (
-            "\n\n" if any("\n\n" + head in text for head in heads for text in zone.template.sample) else "\n"
+        spaced = any("\n\n" + head in text for head in heads for text in zone.template.sample)
+        parameters = (
+            *(("end", end), ("heads", json.dumps(heads))),
+            *(("joiner", "\n\n" if spaced else "\n"), ("zone", zone.name)),
         )
-        parameters = (("heads", json.dumps(heads)), ("joiner", joiner), ("zone", zone.name))
         yield Candidate(
-            rule="RA307",
-            title=f"The sections of {shown(zone.name)} come in several orders",
+            rule=name,
+            title=title.format(zone=shown(zone.name)),
             place=_placed(view, *other, order[place]),
             before="\n".join(head.strip() for head in first),
             after="\n".join(head.strip() for head in order),
             requests=tuple(index for index, _ in zone.found),
-            edit=EditSpec("reorder_blocks", rule("RA307").safety, (zone.cluster.id,), parameters),
+            edit=EditSpec("reorder_blocks", rule(name).safety, (zone.cluster.id,), parameters),
         )
 
 
-def _best_order(zone: Zone) -> list[str]:
-    """Heads of blocks: those that never vary first, in the order of the first text; the least varied of the
-    others before the more varied; what is asked last.
+def _moving(heads: list[str], zone: Zone) -> tuple[list[str], str]:
+    """The heads without those that come first, or last, in all texts, and the first of those at the end."""
+    orders = [_order(text, heads) for text in zone.template.sample]
+    end = ""
+    while len(heads) > 2 and all(order[:1] == heads[:1] for order in orders):
+        heads, orders = heads[1:], [order[1:] for order in orders]
+    while len(heads) > 2 and all(order[-1:] == heads[-1:] for order in orders):
+        end = heads[-1]
+        heads, orders = heads[:-1], [order[:-1] for order in orders]
+    return heads, end
+
+
+def _best_order(heads: list[str], end: str, zone: Zone) -> list[str]:
+    """Blocks that never vary first, in the order of the first text; of the others the less varied before the
+    more varied; what is asked last.
     """
-    varied = {}
-    for run in zone.template.runs:
-        inside = [
-            slot.distinct for slot in zone.slots if any(slot.gap.before.endswith(part[-48:]) for part in run)
-        ]
-        varied[run[0]] = max(inside, default=1)
-    text = zone.template.sample[0]
+    sample = zone.template.sample
+    blocks: dict[str, set[str]] = {head: set() for head in heads}
+    for text in sample:
+        order = _order(text, heads)
+        stop = text.find(end) if end else len(text)
+        ends = [*[text.find(head) for head in order[1:]], stop]
+        for head, end in zip(order, ends, strict=True):
+            blocks[head].add(text[text.find(head) : end].strip())
 
     def rank(head: str) -> tuple[bool, int, bool, int]:
-        asked = bool(_LAST_WORDS.search(head)) and varied[head] > 1
-        return asked, varied[head], not _FIRST_WORDS.search(head), text.find(head)
+        varied = len(blocks[head])
+        asked = bool(_LAST_WORDS.search(head)) and varied > 1
+        return asked, varied, not _FIRST_WORDS.search(head), sample[0].find(head)
 
-    return sorted(varied, key=rank)
+    return sorted(heads, key=rank)
 
 
 def _order(text: str, heads: list[str]) -> list[str]:

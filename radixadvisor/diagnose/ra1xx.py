@@ -63,7 +63,9 @@ _KINDS: dict[str, tuple[Callable[[Slot], bool], str]] = {
 def _detect(name: str, view: LogView) -> Iterator[Candidate]:
     fits, title = _KINDS[name]
     for zone in view.zones:
-        for slot in zone.slots if not zone.permuted else ():
+        for slot in zone.slots:
+            if zone.permuted and name in ("RA105", "RA106"):
+                continue
             if is_short(slot) and _worth_a_look(slot) and fits(slot):
                 yield _candidate(name, title, slot, view)
     yield from block_candidates(name, view)

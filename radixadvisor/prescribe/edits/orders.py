@@ -46,10 +46,10 @@ def pin_block(request: Request, parameters: Mapping[str, str]) -> Request:
 
 def reorder_blocks(request: Request, parameters: Mapping[str, str]) -> Request:
     """Put the blocks that begin with ``heads`` (a JSON list of their first lines) in that order. What stands
-    before the first of them stays in front.
+    before the first of them stays in front, what ``end`` begins, if it is not empty, behind the last.
     """
     heads: list[str] = json.loads(parameters["heads"])
-    joiner = parameters["joiner"]
+    joiner, last = parameters["joiner"], parameters["end"]
 
     def change(message: Message) -> Message:
         text = message.text
@@ -61,7 +61,8 @@ def reorder_blocks(request: Request, parameters: Mapping[str, str]) -> Request:
             (rank, text[start:end].strip("\n"))
             for (start, rank), end in zip(starts, [*ends, len(text)], strict=True)
         )
-        ordered = text[: starts[0][0]] + joiner.join([block for _, block in blocks])
+        rest = [text[stop:]] if last else []
+        ordered = text[: starts[0][0]] + joiner.join([*[block for _, block in blocks], *rest])
         return message if ordered == text else replaced(message, 0, len(text), ordered)
 
     return in_zone(request, parameters["zone"], change)

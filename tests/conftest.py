@@ -1,4 +1,4 @@
-"""Fixtures for the whole suite: no network, and the optional folder of reference data beside the repository."""
+"""Fixtures for the whole suite: no network, and the optional reference data beside the repository."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""What ``radixadvisor analyze`` costs on a large log, against the floor under it: ``python -m
-tests.benchmarks.analyze``.
+"""What ``radixadvisor analyze`` costs on a large log: ``python -m tests.benchmarks.analyze``.
+
+The measurement alone (``--no-advice``) is set against the floor under it, the whole run stands beside it.
 
 The floor is what no analyzer can avoid: parse every line as JSON, tokenize each distinct text once. Every
 figure is CPU seconds of a process of its own, all in one run, so that their ratios mean something on a noisy

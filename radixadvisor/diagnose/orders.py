@@ -155,8 +155,8 @@ def _best_order(heads: list[str], end: str, zone: Zone) -> list[str]:
         order = _order(text, heads)
         stop = text.find(end) if end else len(text)
         ends = [*[text.find(head) for head in order[1:]], stop]
-        for head, end in zip(order, ends, strict=True):
-            blocks[head].add(text[text.find(head) : end].strip())
+        for head, place in zip(order, ends, strict=True):
+            blocks[head].add(text[text.find(head) : place].strip())
 
     def rank(head: str) -> tuple[bool, int, bool, int]:
         varied = len(blocks[head])

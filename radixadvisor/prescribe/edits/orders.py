@@ -56,10 +56,12 @@ def reorder_blocks(request: Request, parameters: Mapping[str, str]) -> Request:
         starts = sorted((text.find(head), rank) for rank, head in enumerate(heads) if head in text)
         if len(starts) < 2:
             return message
-        ends = [start for start, _ in starts[1:]]
+        stop = text.find(last, starts[-1][0]) if last else len(text)
+        if stop < 0:
+            return message
+        ends = [*[start for start, _ in starts[1:]], stop]
         blocks = sorted(
-            (rank, text[start:end].strip("\n"))
-            for (start, rank), end in zip(starts, [*ends, len(text)], strict=True)
+            (rank, text[start:end].strip("\n")) for (start, rank), end in zip(starts, ends, strict=True)
         )
         rest = [text[stop:]] if last else []
         ordered = text[: starts[0][0]] + joiner.join([*[block for _, block in blocks], *rest])

@@ -139,7 +139,7 @@ class Workshop:
         )
 
     def _members(self, spec: EditSpec) -> Iterator[Sequence[int]]:
-        """The requests that an edit sees together: of each application, or of all if one refers to another."""
+        """The requests that an edit sees together: an application's, or of all if one refers to another."""
         groups = [self.view.clusters[cluster].requests for cluster in spec.clusters]
         if spec.kind in LOG_EDITS and len(groups) > 1:
             yield sorted([index for group in groups for index in group], key=self._position.__getitem__)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from radixadvisor.diagnose.turns import change_of, threads
+from radixadvisor.diagnose.turns import change_of, steps, threads
 from radixadvisor.prescribe.edits.replay import keep_reasoning, replay_verbatim
 from radixadvisor.prescribe.edits.sidecalls import replay_prefix
 from radixadvisor.prescribe.edits.spaces import even_whitespace
@@ -112,30 +112,23 @@ def rewrite_in_batches(requests: Sequence[Request], parameters: Mapping[str, str
 
 def cut_once(requests: Sequence[Request], parameters: Mapping[str, str]) -> list[Request]:
     """Give a message that is cut at several lengths the shortest of them throughout its conversation."""
-    shortest: dict[tuple[int, int], Message] = {}
+    shortest: dict[tuple[object, ...], Message] = {}
     numbers = threads(requests)
     for request, number in zip(requests, numbers, strict=True):
         for index, message in enumerate(request.messages or ()):
-            known = shortest.setdefault((number, index), message)
-            if (
-                known is not message
-                and len(message.text) < len(known.text)
-                and change_of(known, message) == "truncated"
-            ):
-                shortest[number, index] = message
+            key = (number, index, message.role, message.tool_call_id)
+            known = shortest.setdefault(key, message)
+            if len(message.text) < len(known.text) and change_of(known, message) == "truncated":
+                shortest[key] = message
     edited = []
     for request, number in zip(requests, numbers, strict=True):
-        messages = tuple(
-            known
-            if (known := shortest[number, index]) is not message
-            and change_of(message, known) == "truncated"
-            and known.role == message.role
-            else message
-            for index, message in enumerate(request.messages or ())
-        )
-        edited.append(
-            request if messages == (request.messages or ()) else replace(request, messages=messages)
-        )
+        messages = []
+        for index, message in enumerate(request.messages or ()):
+            known = shortest[number, index, message.role, message.tool_call_id]
+            cut = known is not message and change_of(message, known) == "truncated"
+            messages.append(known if cut else message)
+        same = request.messages is None or tuple(messages) == request.messages
+        edited.append(request if same else replace(request, messages=tuple(messages)))
     return edited
 
 
@@ -144,15 +137,14 @@ def _with_first_forms(
 ) -> list[Request]:
     """Each conversation's messages through ``restored`` with the form in which each place was first sent."""
     firsts: dict[int, dict[int, Message]] = {}
+    in_place = {step.after for step in steps(requests) if not step.cut}
     edited = []
-    for request, number in zip(requests, threads(requests), strict=True):
+    for position, (request, number) in enumerate(zip(requests, threads(requests), strict=True)):
         if request.messages is None or number < 0:
             edited.append(request)
             continue
         known = firsts.setdefault(number, {})
-        if any(
-            known.get(index, message).role != message.role for index, message in enumerate(request.messages)
-        ):
+        if position not in in_place:
             known.clear()
         # The last turn may carry what belongs to this request alone; it counts once others follow it.
         for index, message in enumerate(request.messages[:-1]):

@@ -256,4 +256,49 @@ FORMS: dict[str, Form] = {
         ],
         {"prompt text redacted": 1},
     ),
+    "swe_agent_traj.json": Form(
+        "swe_agent_traj",
+        [{"roles": ["system", "user", "user"], "app": "swe_main", "arrival": None}],
+    ),
+    "tau_bench.json": Form(
+        "tau_bench",
+        [
+            {"id": "0.0#1", "session": "0.0", "roles": HELP, "arrival": None},
+            {"id": "0.0#2", "session": "0.0", "roles": ["system", "user", "assistant", "user"]},
+        ],
+        {"no messages": 1},
+    ),
+    "vllm_bench_sharegpt.json": Form(
+        "vllm_bench_sharegpt",
+        [{"session": "a", "roles": ["user"]}, {"session": "b", "roles": HELP}],
+    ),
+    "lmsys_chat_1m.jsonl": Form(
+        "lmsys_chat_1m",
+        [
+            {"session": name, "model": "vicuna-13b", "roles": ["user"], "arrival": None}
+            for name in ("c1", "c2")
+        ],
+    ),
+    "wildchat.jsonl": Form(
+        "wildchat",
+        [
+            {"session": "h1", "model": "gpt-4-0314", "user": "ip1", "arrival": 1680998573.0},
+            {"session": "h2", "model": "gpt-3.5-turbo", "roles": ["user"], "arrival": 1680998580.0},
+        ],
+    ),
+    "openhands_output.jsonl": Form(
+        "openhands_output",
+        [
+            {
+                "id": "gen-1",
+                "model": "openai/foo",
+                "roles": HELP,
+                "usage": Usage(900, 12, 0, 0),
+                "latency": 2.1,
+                "session": "x__y-1",
+                "arrival": START + 0.9,
+            }
+        ],
+        {"no messages": 1},
+    ),
 }

@@ -37,11 +37,13 @@ def explain(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    """Explain one request: what it matched, with whom, and the text on both sides where they part."""
+    """Explain one request: what it matched, with whom, where they part, and what each fix would change."""
     from radixadvisor.analysis import AnalyzeOptions, open_trace
+    from radixadvisor.analysis.advice import advise
     from radixadvisor.analysis.explain import explain as run
     from radixadvisor.analysis.explain import find_request
     from radixadvisor.analysis.explain import worst as worst_of
+    from radixadvisor.analysis.explain_fixes import after_fixes
     from radixadvisor.analysis.measure import measure
     from radixadvisor.commands.output import emit, note, progress, screen
     from radixadvisor.report import explain as shown
@@ -60,7 +62,8 @@ def explain(
         )
         trace, _ = open_trace(logs, options)
     index = None if name is None else find_request(trace, name)
-    measured = measure(trace)
+    advice = advise(trace)
+    measured = measure(trace, advice.order_gain)
     if index is None:
         losses = worst_of(trace, measured, worst or 1)
         result = shown.worst_to_json(losses)
@@ -68,9 +71,10 @@ def explain(
         text = shown.render_worst(losses, screen(no_color=no_color))
     else:
         found = run(trace, measured, index)
-        result = shown.to_json(found)
+        fixes = after_fixes(trace, index, advice.prescriptions)
+        result = shown.to_json(found, fixes)
         line = shown.quiet_line(found)
-        text = shown.render(found, screen(no_color=no_color))
+        text = shown.render(found, fixes, screen(no_color=no_color))
     if out is not None:
         written = write_file(out / RESULT_FILE, result, private=True)
         if not quiet:

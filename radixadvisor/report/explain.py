@@ -13,6 +13,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from radixadvisor.analysis.explain import Explanation, Loss, Match, Side
+from radixadvisor.analysis.explain_fixes import FixedMatch
 from radixadvisor.report.escape import clip, mask
 from radixadvisor.report.layout import Screen, grid
 from radixadvisor.report.numbers import count, duration, percent
@@ -41,9 +42,9 @@ def quiet_line(found: Explanation) -> str:
     )
 
 
-def render(found: Explanation, screen: Screen) -> str:
+def render(found: Explanation, fixes: Sequence[FixedMatch], screen: Screen) -> str:
     """The explanation, no line wider than the screen."""
-    return screen.text(_blocks(found, screen))
+    return screen.text((*_blocks(found, screen), *_fixes(fixes, screen)))
 
 
 def _blocks(found: Explanation, screen: Screen) -> Iterator[RenderableType]:
@@ -83,6 +84,19 @@ def _blocks(found: Explanation, screen: Screen) -> Iterator[RenderableType]:
     yield ledger
 
 
+def _fixes(fixes: Sequence[FixedMatch], screen: Screen) -> Iterator[RenderableType]:
+    yield Text("")
+    yield Text("What it would match after a change", style="bold cyan")
+    if not fixes:
+        yield Text("No change that is prescribed for this log touches it.")
+        return
+    table = grid("", "*change", ">matched", ">of", ">share")
+    for fix in fixes:
+        figures = count(fix.tokens), count(fix.prompt_tokens), percent(fix.tokens / fix.prompt_tokens)
+        table.add_row(Text(fix.id), Text(screen.safe(mask(fix.title))), *figures)
+    yield table
+
+
 def _match(match: Match, total: int) -> str:
     ago = "" if match.seconds_ago is None else f", {duration(match.seconds_ago)} earlier"
     session = "the same session" if match.same_session else "another session"
@@ -113,7 +127,7 @@ def _worst(losses: Sequence[Loss], screen: Screen) -> Iterator[RenderableType]:
     yield Text("lost: seen before and not served. radixadvisor explain LOG ID says why.", style="dim")
 
 
-def to_json(found: Explanation) -> bytes:
+def to_json(found: Explanation, fixes: Sequence[FixedMatch]) -> bytes:
     """The explanation as ASCII JSON, prompt text masked."""
     lead = split_masked(found.shared, found.here.text if found.here else "")[0]
     body = {
@@ -137,6 +151,16 @@ def to_json(found: Explanation) -> bytes:
         "headline": found.headline,
         "served": found.served,
         "ledger": [{"bucket": name, "tokens": tokens} for name, tokens in found.buckets],
+        "after_fixes": [
+            {
+                "id": fix.id,
+                "title": mask(fix.title),
+                "safety": fix.safety,
+                "tokens": fix.tokens,
+                "prompt_tokens": fix.prompt_tokens,
+            }
+            for fix in fixes
+        ],
     }
     return _dump(body)
 

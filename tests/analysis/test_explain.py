@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from radixadvisor.analysis import AnalyzeOptions, open_trace
+from radixadvisor.analysis.advice import advise
 from radixadvisor.analysis.explain import Explanation, common_prefix, explain, find_request, worst
+from radixadvisor.analysis.explain_fixes import after_fixes
 from radixadvisor.analysis.measure import measure
 from radixadvisor.errors import UsageError
 from radixadvisor.paths import data_dir
@@ -16,6 +18,8 @@ from radixadvisor.tokens.base import pack, unpack
 from radixadvisor.trace import Trace
 
 SAMPLES = sorted(data_dir("samples").glob("*.jsonl"))
+TOWNS = ("Ashby", "Borrow", "Calder", "Dunmore", "Elland", "Farley", "Gorton", "Hexham", "Ilkley", "Jarrow")
+SORTING = [f"Parcels for {town} go to the shelf that is marked with a {town[0]}." for town in TOWNS]
 SYSTEM = "You sort parcels by weight, then by the town they go to, and answer with one word. " * 3
 
 
@@ -172,3 +176,20 @@ def test_an_unknown_id_names_near_ones(tmp_path: Path) -> None:
         find_request(trace, "r12")
     with pytest.raises(UsageError, match="The first is r10"):
         find_request(trace, "%")
+
+
+def test_the_prescriptions_change_what_a_request_matches(tmp_path: Path) -> None:
+    rules = "\n".join(f"{number}. {SORTING[number]}" for number in range(len(SORTING)))
+    texts = [f"Time: 2026-03-09 09:{minute:02d}:17\n{rules}" for minute in range(12)]
+    trace = log(tmp_path, *[asked(number, f"parcel {number}", text) for number, text in enumerate(texts)])
+    found = told(trace, "r7")
+    assert found.match is not None
+    (fixed,) = after_fixes(trace, find_request(trace, "r7"), advise(trace).prescriptions)
+    assert (fixed.id, fixed.safety) == ("P1", "safe")
+    assert fixed.tokens > found.match.tokens + 100
+    assert fixed.tokens < fixed.prompt_tokens
+
+
+def test_a_healthy_request_has_nothing_to_change(tmp_path: Path) -> None:
+    trace = log(tmp_path, *[asked(number, f"parcel {number}") for number in range(12)])
+    assert after_fixes(trace, 5, advise(trace).prescriptions) == ()

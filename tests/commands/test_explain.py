@@ -52,6 +52,7 @@ def test_json_alone_on_standard_output(log: str, tmp_path: Path, capsys: pytest.
         found["divergence"]["this"]["path"] == found["divergence"]["other"]["path"] == "messages[1].content"
     )
     assert found["match"]["request_id"] == "id-0"
+    assert found["after_fixes"] == []
     assert sum(row["tokens"] for row in found["ledger"]) == found["prompt_tokens"]
 
 

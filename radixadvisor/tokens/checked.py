@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 
 from radixadvisor.tokens.base import Encode, Tokenizer, verify
 
-__all__ = ["by_reference", "checked"]
+__all__ = ["SampledTokenizer", "by_reference", "checked"]
+
+_SAMPLE_CHARS = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,36 @@ class _ByReference:
 
     def reference(self, texts: Sequence[str] | None = None) -> Encode | None:
         return None
+
+
+class SampledTokenizer:
+    """A tokenizer that keeps some of the texts it encodes: the first, the second, the fourth, and so on."""
+
+    def __init__(self, base: Tokenizer) -> None:
+        self.base = base
+        self.samples: list[str] = []
+        self.name = base.name
+        self.notes = base.notes
+        self.special = base.special
+        self.added = base.added
+        self.whole_prompt = base.whole_prompt
+        self.safe_split = base.safe_split
+        self.decode = base.decode
+        self.reference = base.reference
+        self._encode = base.encode
+        self._count = 0
+        self._next = 1
+
+    @property
+    def vocab_hash(self) -> str:
+        return self.base.vocab_hash
+
+    def encode(self, text: str) -> bytes:
+        self._count += 1
+        if self._count == self._next:
+            self._next *= 2
+            self.samples.append(text[:_SAMPLE_CHARS])
+        return self._encode(text)
 
 
 def by_reference(tokenizer: Tokenizer) -> Tokenizer:

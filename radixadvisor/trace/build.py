@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from radixadvisor.ingest import Log, SkipCounter
 from radixadvisor.records import Message, Output, Request, Skip
 from radixadvisor.render.base import RenderError
+from radixadvisor.tokens.checked import SampledTokenizer, checked
 from radixadvisor.tokens.engine import TokenizerChoice, choose, pack
 from radixadvisor.tokens.pool import BlockPool, Pool, SegmentPool
 
@@ -145,11 +146,12 @@ class TraceBuilder:
             if known is not None and (known.name, known.template, known.template_hash) == identity:
                 return index
         self._choices.append(choice)
-        self._pools.append(SegmentPool(choice.renderer, choice.tokenizer))
+        self._pools.append(SegmentPool(choice.renderer, SampledTokenizer(choice.tokenizer)))
         return len(self._pools) - 1
 
     def finish(self, skips: SkipCounter) -> Trace:
         """The trace of everything added."""
+        self._check_engines()
         requests = self._requests
         timed = bool(requests) and all(request.arrival is not None for request in requests)
         order = list(range(len(requests)))
@@ -177,6 +179,24 @@ class TraceBuilder:
         )
         _fill_outputs(trace)
         return trace
+
+    def _check_engines(self) -> None:
+        """Hold each fast tokenizer to its reference on samples of what it encoded; where they differ the
+        reference takes over, and everything is encoded again.
+        """
+        for number, (choice, pool) in enumerate(zip(self._choices, self._pools, strict=True)):
+            if choice is None or not isinstance(pool, SegmentPool):
+                continue
+            assert isinstance(pool.tokenizer, SampledTokenizer)
+            tokenizer, wrong = checked(choice.tokenizer, pool.tokenizer.samples)
+            if not wrong:
+                continue
+            notes = (*choice.notes, *tokenizer.notes[len(choice.tokenizer.notes) :])
+            self._choices[number] = replace(choice, tokenizer=tokenizer, notes=notes)
+            slower = self._pools[number] = SegmentPool(choice.renderer, tokenizer)
+            for index, used in enumerate(self._pool_of):
+                if used == number:
+                    self._segments[index] = slower.segments(self._requests[index])
 
     def _length(self, index: int) -> int:
         blocks = self._requests[index].blocks

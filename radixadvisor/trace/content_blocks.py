@@ -1,5 +1,4 @@
-"""Where the content blocks of a prompt end, in tokens, and which of them carry an explicit cache breakpoint.
-"""
+"""Where the content blocks of a prompt end, in tokens, and which carry an explicit cache breakpoint."""
 
 from __future__ import annotations
 

@@ -37,6 +37,8 @@ def block_rule(slot: Slot) -> str | None:
         return None
     if before_history:
         return "RA302" if is_retrieved(label, slot.values[0]) else "RA301"
+    if slot.shared_rest < rule("RA106").threshold("least_shared_rest"):
+        return "RA302" if is_retrieved(label, slot.values[0]) else None
     if slot.keyed:
         return "RA105"
     few = rule("RA305").threshold("most_variants")

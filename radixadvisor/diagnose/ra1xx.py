@@ -46,6 +46,8 @@ def _is_user_block(slot: Slot) -> bool:
 
 def _is_other(slot: Slot) -> bool:
     typed = _is_clock(slot) or _is_date(slot) or _is_request_id(slot) or _is_session_id(slot)
+    if slot.shared_rest < rule("RA106").threshold("least_shared_rest"):
+        return False
     asked = slot.zone == LAST and slot.distinct > 0.5 * len(slot.values)
     return not typed and not asked and not _is_user_block(slot)
 

@@ -44,7 +44,8 @@ class Slot:
     in the message's text, ``messages`` the message's index. ``kinds``: see
     ``values.kinds``. ``turns`` counts pairs of consecutive requests of a conversation, ``changes`` those with
     another value; ``keyed`` is True where the value follows the user or tenant alone, ``daily`` where it
-    follows the day alone.
+    follows the day alone. ``shared_rest`` is the part of the text beside the slot that is anchors: little of
+    it means that prompts differ altogether, not in a value.
     """
 
     cluster: Cluster
@@ -60,6 +61,7 @@ class Slot:
     changes: int
     keyed: bool
     daily: bool
+    shared_rest: float
 
     @property
     def within_conversation(self) -> bool:
@@ -74,7 +76,7 @@ class Slot:
     @property
     def size(self) -> float:
         """Mean characters of a value."""
-        return sum(map(len, self.values)) / len(self.values)
+        return _mean(self.values)
 
 
 def zones_of(
@@ -105,7 +107,9 @@ def zones_of(
             here = (
                 found if len(texts) == len(by_text) else _in_order(found, [by_text[text] for text in texts])
             )
-            slots = [_slot(cluster, name, gap, here, request, conversation, day) for gap in template.gaps]
+            slots = [
+                _slot(cluster, name, gap, template, here, request, conversation, day) for gap in template.gaps
+            ]
             kept = tuple(slot for slot in slots if slot is not None)
             zones.append(Zone(cluster, name, template, tuple(here), kept))
     return tuple(zones)
@@ -128,6 +132,7 @@ def _slot(
     cluster: Cluster,
     zone: str,
     gap: Gap,
+    template: Template,
     found: Sequence[tuple[int, int]],
     request: Callable[[int], Request],
     conversation: Callable[[int], Hashable],
@@ -168,7 +173,12 @@ def _slot(
         changes=changes,
         keyed=_follows(values, [request(index).user or request(index).tenant for index in requests]),
         daily=_follows(values, [day(index) for index in requests]),
+        shared_rest=sum(map(len, template.anchors)) / max(_mean(template.sample) - _mean(values), 1.0),
     )
+
+
+def _mean(texts: Sequence[str]) -> float:
+    return sum(map(len, texts)) / len(texts)
 
 
 def _follows(values: Sequence[str], keys: Sequence[Hashable]) -> bool:

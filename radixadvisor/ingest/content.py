@@ -8,6 +8,7 @@ import msgspec
 
 from radixadvisor.records import CacheControl, Message, Part, ToolCall
 
+from .drafts import plain_message
 from .parts import REASONING, REDACTED, cache_control, identity, part_of, parts_of, placeholder
 from .raw import (
     Fields,
@@ -183,7 +184,7 @@ def simple_message(raw: Raw) -> tuple[Message] | None:
         return None
     if not found.role or found.content in REDACTED:
         return None
-    return (Message(found.role, found.content),)
+    return (plain_message(found.role, found.content),)
 
 
 def system_message(raw: Raw) -> Message | None:

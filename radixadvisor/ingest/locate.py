@@ -9,7 +9,17 @@ from typing import NamedTuple
 from .names import Named, collect, shape
 from .raw import Fields, Raw, Unusable, array_of, embedded, first_byte, is_empty, is_null, label, object_of
 
-__all__ = ["TEXTS", "TOKENS", "Call", "is_conversation", "locate", "refuse_other_kinds", "said"]
+__all__ = [
+    "TEXTS",
+    "TOKENS",
+    "Call",
+    "add_metadata",
+    "is_conversation",
+    "locate",
+    "refuse_other_endpoints",
+    "refuse_other_kinds",
+    "said",
+]
 
 # Where a body without messages keeps its prompt, as token ids or as text.
 TOKENS = ("tokens", "prompt_token_ids", "input_ids", "token_ids", "prompt_tokens", "input_tokens")
@@ -95,10 +105,16 @@ def said(call: Call) -> dict[str, Named]:
         for key in shape(fields).containers
         if (below := object_of(fields[key])) is not None
     ]
-    for name, value in collect(*inside).items() if inside else ():
+    if inside:
+        add_metadata(found, *inside)
+    return found
+
+
+def add_metadata(found: dict[str, Named], *inside: Fields) -> None:
+    """Add what metadata says to what is said outside it, which wins."""
+    for name, value in collect(*inside).items():
         if name not in ("status", "error", "endpoint"):
             found.setdefault(name, value)
-    return found
 
 
 def refuse_other_kinds(call: Call, found: dict[str, Named]) -> None:
@@ -108,13 +124,8 @@ def refuse_other_kinds(call: Call, found: dict[str, Named]) -> None:
         call: the call.
         found: what is said about it.
     """
-    endpoint = (label(found["endpoint"][0]) or "").lower() if "endpoint" in found else ""
-    if endpoint:
-        steps = endpoint.partition("?")[0].split("/")
-        for step in steps[3:] if "://" in endpoint else steps:
-            kind = _OTHER_KIND.fullmatch(step)
-            if kind is not None:
-                raise Unusable(_NO_CHAT[kind[1]])
+    if "endpoint" in found:
+        refuse_other_endpoints(label(found["endpoint"][0]) or "")
     body = call.body
     if "messages" in body:
         return
@@ -125,3 +136,13 @@ def refuse_other_kinds(call: Call, found: dict[str, Named]) -> None:
         raise Unusable("embedding request")
     if model.startswith(_PAINTERS) or ("prompt" in body and "size" in body and "n" in body):
         raise Unusable("image generation request")
+
+
+def refuse_other_endpoints(endpoint: str) -> None:
+    """Raises Unusable for an endpoint, as a path or URL, that serves no chat model."""
+    endpoint = endpoint.lower()
+    steps = endpoint.partition("?")[0].split("/")
+    for step in steps[3:] if "://" in endpoint else steps:
+        kind = _OTHER_KIND.fullmatch(step)
+        if kind is not None:
+            raise Unusable(_NO_CHAT[kind[1]])

@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from radixadvisor.errors import NoUsableInput
-from radixadvisor.records import Request, Skip, Source
+from radixadvisor.records import Request, Skip
 
 from .bodies import Context, position_id
 from .detect import Detection, detect
 from .dialect import NO_PROMPT, Reader
 from .dialects import by_name
+from .drafts import source_of
 from .files import ByteStream, Input, expand, refuse_binary
 from .framing import Frame, frames, is_json, values
 from .lines import has_lines, line_frames
@@ -206,11 +207,15 @@ class Log:
 def _read(opened: _Opened, reader: Reader) -> Iterator[Request | Skip]:
     name = opened.name
     for frame in opened.frames:
-        source = Source(name, frame.line)
+        source = source_of(name, frame.line)
         if frame.fault is not None:
             yield Skip(source, frame.fault, frame.data.decode(errors="replace"))
             continue
         try:
+            requests = reader.read_quickly(frame.data, source)
+            if requests is not None:
+                yield from requests
+                continue
             pieces = _pieces(frame)
         except Unusable as fault:
             yield Skip(source, fault.reason, fault.detail)
@@ -231,7 +236,8 @@ def _is_delivered(request: Request, delivered: set[int]) -> bool:
     """Whether a request with this id, content and arrival came before. Requests whose log gives no id are
     never taken for one another.
     """
-    if request.id == position_id(request.source):
+    source = request.source
+    if request.id.startswith(source.file) and request.id == position_id(source):
         return False
     content = (request.messages, request.tools, request.text, request.tokens, request.blocks)
     key = hash((request.id, request.arrival, request.model, content))
@@ -266,10 +272,6 @@ def no_usable_input(log: Log) -> NoUsableInput:
     what = log.files[0] if len(log.files) == 1 else f"{len(log.files)} files"
     if not log.skips.total:
         return NoUsableInput(f"No usable request: {what} is empty.")
-    return NoUsableInput(
-        f"No usable request in {what}, read as {log.dialect}: {log.skips.sentence()}. "
-        "Expected a log that carries the prompts; --format names its dialect."
-    )
     missing = by_name(log.dialect).missing
     if missing and NO_PROMPT in log.skips.reasons:
         counted = " ".join(log.notes)
@@ -277,3 +279,7 @@ def no_usable_input(log: Log) -> NoUsableInput:
             f"No usable request in {what}, read as {log.dialect}: {missing} "
             f"'radixadvisor formats --how {log.dialect}' gives the settings. {counted}".rstrip()
         )
+    return NoUsableInput(
+        f"No usable request in {what}, read as {log.dialect}: {log.skips.sentence()}. "
+        "Expected a log that carries the prompts; --format names its dialect."
+    )

@@ -45,7 +45,7 @@ _TOKENS = re.compile(rb'"(?:[^"\\]+|\\.)*+"|NaN|-?Infinity', re.DOTALL)
 _PAIRS = re.compile(rb"\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(\\u[dD][89a-fA-F]\w\w)|\\.", re.DOTALL)
 _NUMBER = re.compile(r"[-+]?\d+(\.\d*)?([eE][-+]?\d+)?")
 _NULL = Raw(b"null")
-_EMPTY = tuple(map(Raw, (b'""', b"{}", b"[]", b"false", b"")))
+_EMPTY = tuple(map(Raw, (b"null", b'""', b"{}", b"[]", b"false", b"")))
 
 
 class Unusable(Exception):
@@ -114,7 +114,7 @@ def is_null(raw: Raw | None) -> bool:
 
 def is_empty(raw: Raw | None) -> bool:
     """Whether a value says nothing: missing, null, false, or an empty string, object or array."""
-    return raw is None or raw == _NULL or raw in _EMPTY
+    return raw is None or raw in _EMPTY
 
 
 def object_of(raw: Raw | None) -> Fields | None:

@@ -10,6 +10,7 @@ import msgspec
 
 from radixadvisor.records import Output, Usage
 
+from .drafts import generated
 from .intern import Interner
 from .names import Named, shape
 from .raw import (
@@ -31,6 +32,7 @@ __all__ = ["Answer", "failure", "read_answer", "read_usage", "response_in", "tok
 
 _CUT = ("length", "max_tokens", "max_output_tokens", "content_filter", "abort", "error", "pause_turn")
 _FAILED = ("error", "failure", "failed", "cancelled", "canceled", "timeout", "aborted")
+_TELLING = frozenset(("status_code", "error"))
 _CODE = re.compile(r"(\d{3})\b")
 _ERROR = re.compile(r"[\w.-]{1,40}")
 # One of these tells an API's response from an object that a model wrote.
@@ -87,7 +89,7 @@ def _chosen(fields: Fields, interner: Interner) -> Output | None:
     choice = choices[0]
     stopped = label(choice.finish_reason) not in _CUT
     if first_byte(choice.message) == 0x7B:
-        return Output(message=interner.answer(choice.message), stopped=stopped)
+        return generated(interner.answer(choice.message), stopped)
     text = choice.message if is_empty(choice.text) else choice.text
     return None if is_empty(text) else Output(text=string(text), stopped=stopped)
 
@@ -181,6 +183,8 @@ def failure(found: dict[str, Named], fields: Fields) -> str | None:
         found: what the record's usual names say.
         fields: those of the response's completion object.
     """
+    if "status" not in found and "error" not in found and _TELLING.isdisjoint(fields):
+        return None
     for raw in (found["status"][0] if "status" in found else None, fields.get("status_code")):
         if raw is None:
             continue

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from radixadvisor.ingest.bodies import read_call
+from radixadvisor.ingest.bodies import Context, read_call
 from radixadvisor.ingest.dialect import Dialect, Reader, Sign
 from radixadvisor.ingest.locate import locate
 from radixadvisor.ingest.raw import Fields, Unusable
+from radixadvisor.ingest.shortcut import Shortcut
 from radixadvisor.records import Request, Skip, Source
 
 __all__ = ["DIALECT"]
 
 
 class _Chat(Reader):
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._shortcut = Shortcut(context)
+
+    def read_quickly(self, data: bytes, source: Source) -> Iterable[Request] | None:
+        return self._shortcut.read(data, source)
+
     def read(self, record: Fields, source: Source) -> Iterable[Request | Skip]:
+        self._shortcut.learn(record)
         return read_call(locate(record), source, self.context)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from radixadvisor.records import EditSpec
+from radixadvisor.results_advice import Breakdown, CheckedRule, Finding, LossRow, Prescription, Where
 
 __all__ = [
     "Analysis",
@@ -171,96 +171,6 @@ class Assumption:
 
     text: str
     effect: str
-
-
-@dataclass(frozen=True, slots=True)
-class Where:
-    """A place in a request: a JSON path (``messages[0].content``), and characters ``start:end`` there."""
-
-    request_id: str
-    path: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One cause of misses in one application.
-
-    ``kind`` is ``fix`` where a prescription undoes it, ``explanation`` where no text can. ``before`` and
-    ``after`` are the two values where prompts part (prompt text: reports mask and escape it). ``requests``
-    is how many show it. ``lost_tokens`` are computed because of it under ``profile``: what its fix gains
-    alone, or behind the fixes that have to come first. ``fix`` is the id of the prescription that undoes it.
-    """
-
-    rule: str
-    kind: str
-    profile: str
-    title: str
-    severity: str
-    where: Where
-    before: str
-    after: str
-    requests: int
-    lost_tokens: int
-    fix: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Prescription:
-    """A fix in the order to apply.
-
-    ``alone_tokens`` and ``marginal_tokens`` are computed tokens before minus after, on the log as it is and
-    behind the fixes above; ``marginal_interval`` is the middle 95 % over resampled sessions; ``rate_after``
-    the hit rate with this fix and those above; ``hit_tokens`` and ``prompt_tokens`` the marginal changes in
-    tokens served and in prompt length. ``edit`` is ``text`` or ``serving``; ``spec`` what does it.
-    """
-
-    id: str
-    rules: tuple[str, ...]
-    title: str
-    edit: str
-    safety: str
-    alone_tokens: int
-    marginal_tokens: int
-    marginal_interval: tuple[int, int]
-    rate_after: float
-    hit_tokens: int
-    prompt_tokens: int
-    applications: tuple[str, ...]
-    spec: EditSpec
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedRule:
-    """A suspected fault whose fix gains nothing behind the prescriptions: its gain there, and alone."""
-
-    rule: str
-    title: str
-    gain_tokens: int
-    alone_tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class LossRow:
-    """What the requests of one name lose: tokens seen before and not served, most of them by the ledger's
-    bucket ``cause``. ``name`` is empty for requests without one.
-    """
-
-    name: str
-    requests: int
-    prompt_tokens: int
-    served_tokens: int
-    lost_tokens: int
-    cause: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Breakdown:
-    """Losses by application, tenant, model or session, the greatest first."""
-
-    by: str
-    rows: tuple[LossRow, ...]
 
 
 @dataclass(frozen=True, slots=True)

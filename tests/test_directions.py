@@ -13,7 +13,17 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[1]
 ROOMS = [
     *["errors", "paths", "records", "catalog", "ingest", "render", "tokens", "trace", "measure"],
-    *["simulate", "diagnose", "prescribe", "predict", "verdict", "results", "analysis", "report"],
+    *[
+        "simulate",
+        "diagnose",
+        "prescribe",
+        "predict",
+        "verdict",
+        "results_advice",
+        "results",
+        "analysis",
+        "report",
+    ],
     *["commands", "cli"],
 ]
 HEAVY = {"torch", "transformers", "pandas", "pyarrow", "plotly", "numpy", "jinja2", "tokenizers"}

@@ -10,7 +10,7 @@ from radixadvisor.diagnose.candidate import Candidate, Detector
 from radixadvisor.diagnose.placing import block_edit, place_in, shown
 from radixadvisor.diagnose.rules import rule
 from radixadvisor.diagnose.slots import Slot
-from radixadvisor.diagnose.values import DATE, IDENTIFIER, NUMBER, TIME
+from radixadvisor.diagnose.values import DATE, IDENTIFIER, NUMBER, TEXT, TIME
 from radixadvisor.diagnose.view import LogView
 from radixadvisor.diagnose.zones import LAST, is_head
 
@@ -37,7 +37,9 @@ def _is_request_id(slot: Slot) -> bool:
 
 
 def _is_session_id(slot: Slot) -> bool:
-    return IDENTIFIER in slot.kinds and slot.turns > 0 and not slot.within_conversation and not slot.keyed
+    fresh = slot.distinct >= 0.9 * slot.conversations and not (slot.keyed and TEXT in slot.kinds)
+    stays = slot.turns > 0 and not slot.within_conversation
+    return IDENTIFIER in slot.kinds and stays and (fresh or not slot.keyed)
 
 
 def _is_user_block(slot: Slot) -> bool:

@@ -41,9 +41,9 @@ class Slot:
     """A slot that varies.
 
     ``requests`` hold a value that is not blank, in order of arrival, ``values`` it; ``starts`` is its place
-    in the message's text, ``messages`` the message's index. ``kinds``: see
-    ``values.kinds``. ``turns`` counts pairs of consecutive requests of a conversation, ``changes`` those with
-    another value; ``keyed`` is True where the value follows the user or tenant alone, ``daily`` where it
+    in the message's text, ``messages`` the message's index. ``kinds``: see ``values.kinds``. ``turns`` counts
+    pairs of consecutive requests of a conversation, ``changes`` those with another value, ``conversations``
+    the conversations. ``keyed`` is True where the value follows the user or tenant alone, ``daily`` where it
     follows the day alone. ``shared_rest`` is the part of the text beside the slot that is anchors: little of
     it means that prompts differ altogether, not in a value.
     """
@@ -59,6 +59,7 @@ class Slot:
     kinds: frozenset[str]
     turns: int
     changes: int
+    conversations: int
     keyed: bool
     daily: bool
     shared_rest: float
@@ -171,6 +172,7 @@ def _slot(
         kinds=kinds(looked),
         turns=turns,
         changes=changes,
+        conversations=len(last),
         keyed=_follows(values, [request(index).user or request(index).tenant for index in requests]),
         daily=_follows(values, [day(index) for index in requests]),
         shared_rest=sum(map(len, template.anchors)) / max(_mean(template.sample) - _mean(values), 1.0),

@@ -11,6 +11,7 @@ from radixadvisor.catalog import Model, find_model, model
 from radixadvisor.ingest import Log
 from radixadvisor.measure.branches import SharedBranch, heaviest
 from radixadvisor.measure.walks import Walks
+from radixadvisor.records import Request
 from radixadvisor.results import Assumption, Branch, InputSummary, SkipSummary, TokenizerInfo
 from radixadvisor.tokens.pool import SegmentPool
 from radixadvisor.trace import Trace, locate
@@ -43,13 +44,15 @@ def input_of(trace: Trace, log: Log) -> InputSummary:
 
 
 def tokenizers_of(trace: Trace) -> tuple[TokenizerInfo, ...]:
-    """Every tokenizer in use, the one of most requests first."""
+    """Every tokenizer in use, the one of most requests first; requests that bring their tokens use none."""
     infos = []
     for pool, choice in enumerate(trace.choices):
         if choice is None:
             continue
         models = [
-            request.model for request, used in zip(trace.requests, trace.pool_of, strict=True) if used == pool
+            request.model
+            for request, used in zip(trace.requests, trace.pool_of, strict=True)
+            if used == pool and _is_encoded(request)
         ]
         if models:
             names = tuple(sorted(set(models)))
@@ -59,6 +62,13 @@ def tokenizers_of(trace: Trace) -> tuple[TokenizerInfo, ...]:
                 )
             )
     return tuple(sorted(infos, key=lambda info: -info.requests))
+
+
+def _is_encoded(request: Request) -> bool:
+    """Whether a tokenizer makes tokens of a request's prompt or of its output."""
+    output = request.output
+    spoken = output is not None and (output.message is not None or output.text is not None)
+    return request.tokens is None or spoken
 
 
 def untimed(trace: Trace) -> str:
@@ -140,8 +150,20 @@ def reported_cached(trace: Trace) -> int | None:
 def assumptions_of(trace: Trace, log: Log, found: Measured) -> tuple[Assumption, ...]:
     """What was taken for granted, each with its effect."""
     told = []
+    encoding = {
+        used for used, request in zip(trace.pool_of, trace.requests, strict=True) if _is_encoded(request)
+    }
+    brought = sum(request.tokens is not None for request in trace.requests)
+    if brought:
+        told.append(
+            Assumption(
+                f"{brought} prompts are token ids in the log; excerpts decode them with the tokenizer of the "
+                "model's name.",
+                "none on tokens or hits; shown text may be wrong",
+            )
+        )
     for pool, choice in enumerate(trace.choices):
-        if choice is not None and pool in trace.pool_of:
+        if choice is not None and pool in encoding:
             effect = "none" if choice.exact else "token counts and hit rates are close, not exact"
             told += [Assumption(note, effect) for note in choice.notes]
     told += [Assumption(note, "order of requests") for note in log.notes]

@@ -13,6 +13,7 @@ from radixadvisor.errors import UsageError
 from .files import ByteStream
 from .framing import LONGEST, Frame, is_json
 from .names import holds_prompt, is_known, plain
+from .token_columns import is_token_trace, token_rows
 
 __all__ = ["csv_frames", "delimiter", "parquet_frames"]
 
@@ -122,10 +123,11 @@ def parquet_frames(name: str, file: BinaryIO) -> Iterator[Frame]:
     line = 0
     try:
         table = pyarrow.parquet.ParquetFile(file)
+        tokens = is_token_trace(table.schema_arrow)
         for batch in table.iter_batches(batch_size=_BATCH):
-            for row in batch.to_pylist():
+            for row in token_rows(batch) if tokens else batch.to_pylist():
                 line += 1
-                yield _cells(row, line)
+                yield Frame(msgspec.json.encode(row, enc_hook=str), line) if tokens else _cells(row, line)
     except (pyarrow.ArrowException, OSError) as error:
         if line:
             yield Frame(b"the file is damaged", line + 1, "input ends too early")

@@ -12,10 +12,12 @@ from radixadvisor.records import Request, Skip, Source
 from .bodies import Context
 from .raw import Fields
 
-__all__ = ["NO_PROMPT", "Dialect", "Reader", "Sign"]
+__all__ = ["CUT_PROMPT", "NO_PROMPT", "Dialect", "Reader", "Sign"]
 
 # The reason of a Skip whose record tells of a call but not of its prompt.
 NO_PROMPT = "no prompt text"
+# That of one whose prompt the logger cut: what is left is no evidence of what was repeated.
+CUT_PROMPT = "prompt cut by the logger"
 
 
 class Sign(NamedTuple):

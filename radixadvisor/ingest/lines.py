@@ -27,10 +27,15 @@ def _textual() -> tuple[Dialect, ...]:
 
 
 def has_lines(head: bytes) -> bool:
-    """Whether the head of a stream holds a line of a dialect that is written as text."""
-    if head.lstrip()[:1] == b"{":
+    """Whether the head of a stream holds a line of a dialect that is written as text, and is no JSON."""
+    start = head.lstrip()
+    if start[:1] == b"[" and start[1:].lstrip()[:1] in (b"{", b"[", b'"'):
+        return False
+    if start[:1] == b"{" and not is_json(start.split(b"\n", 1)[0]):
         return False
     for line in head.split(b"\n")[:_LOOK_AT]:
+        if line.lstrip()[:1] == b"{":
+            continue
         text = line.decode(errors="replace")
         if any(dialect.lines and dialect.lines.search(text) for dialect in _textual()):
             return True

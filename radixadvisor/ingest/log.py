@@ -12,7 +12,7 @@ from radixadvisor.records import Request, Skip
 
 from .bodies import Context, position_id
 from .detect import Detection, detect
-from .dialect import NO_PROMPT, Reader
+from .dialect import CUT_PROMPT, NO_PROMPT, Reader
 from .dialects import by_name
 from .drafts import source_of
 from .files import ByteStream, Input, expand, refuse_binary
@@ -273,7 +273,7 @@ def no_usable_input(log: Log) -> NoUsableInput:
     if not log.skips.total:
         return NoUsableInput(f"No usable request: {what} is empty.")
     missing = by_name(log.dialect).missing
-    if missing and NO_PROMPT in log.skips.reasons:
+    if missing and not log.skips.reasons.keys().isdisjoint((NO_PROMPT, CUT_PROMPT)):
         counted = " ".join(log.notes)
         return NoUsableInput(
             f"No usable request in {what}, read as {log.dialect}: {missing} "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from radixadvisor.records import Usage
+from radixadvisor.records import Blocks, Output, Usage
 
 __all__ = ["FORMS", "Form"]
 
@@ -301,4 +301,121 @@ FORMS: dict[str, Form] = {
         ],
         {"no messages": 1},
     ),
+    "vllm_log_requests.log": Form(
+        "vllm_log_requests",
+        [
+            {"id": "chatcmpl-1", "text": "<|im_start|>user\nHi's there<|im_end|>\n"},
+            {"id": "chatcmpl-2", "text": "<|im_start|>user\nit's"},
+        ],
+    ),
+    "sglang_log_requests_json.jsonl": Form(
+        "sglang_log_requests_json",
+        [
+            {
+                "id": "r1",
+                "text": "<|im_start|>user\nHello",
+                "usage": Usage(6, 2, 4),
+                "arrival": START,
+                "latency": 1.5,
+                "output": Output(text="Hi"),
+            }
+        ],
+    ),
+    "sglang_log_requests_text.log": Form("sglang_log_requests_text", [], {"prompt cut by the logger": 1}),
+    "claude_code_transcript.jsonl": Form(
+        "claude_code_transcript",
+        [
+            {
+                "id": "msg_1",
+                "model": "claude-opus-4-6",
+                "roles": ["user"],
+                "arrival": START,
+                "usage": Usage(17803, 8, 17000, 800),
+                "session": "S1",
+            }
+        ],
+    ),
+    "codex_rollout.jsonl": Form(
+        "codex_rollout",
+        [
+            {
+                "model": "gpt-5.3-codex",
+                "roles": ["user"],
+                "usage": Usage(14475, 216, 2432),
+                "arrival": START + 2,
+                "session": "c-1",
+            }
+        ],
+    ),
+    "har_capture.json": Form(
+        "har_capture",
+        [
+            {
+                "id": "req_1",
+                "model": "gpt-4o",
+                "roles": HELP,
+                "usage": Usage(41, 9, 0),
+                "arrival": START,
+                "latency": 1.5,
+                "ttft": 0.4,
+            },
+            {"roles": TOOL, "usage": None, "arrival": START + 5, "output": None},
+        ],
+    ),
+    "vllm_bench_custom.jsonl": Form(
+        "vllm_bench_custom",
+        [
+            {"text": "What is the capital of Fooland?", "output": Output(length=10)},
+            {"text": "What is the capital of Barland?", "output": None},
+        ],
+    ),
+    "aiperf_single_turn.jsonl": Form(
+        "aiperf_single_turn",
+        [
+            {"session": "s1", "roles": ["user"], "arrival": 0.0, "output": Output(length=5)},
+            {"session": None, "roles": ["user"], "arrival": None},
+        ],
+    ),
+    "aiperf_multi_turn.jsonl": Form(
+        "aiperf_multi_turn",
+        [
+            {"id": "s1#1", "session": "s1", "roles": ["user"]},
+            {"id": "s1#2", "session": "s1", "roles": ["user", "user"]},
+            {"id": "s2#1", "session": "s2", "roles": ["user"]},
+        ],
+    ),
+    "aiperf_mooncake_ext.jsonl": Form(
+        "aiperf_mooncake_ext",
+        [
+            {"id": "s1#1", "roles": HELP, "arrival": 0.0, "output": Output(length=9)},
+            {"id": "s1#2", "roles": [*HELP, "user"], "arrival": 0.5, "output": Output(length=5)},
+            {"model": "m", "text": "Hello", "arrival": 1.0},
+        ],
+    ),
+    "weka_agentic_trace.json": Form(
+        "weka_agentic_trace",
+        [
+            {
+                "blocks": Blocks(tuple(range(47)), 64, 3000),
+                "output": Output(length=120),
+                "ttft": 0.8,
+                "arrival": 0.0,
+                "latency": 2.1,
+                "session": "sess1",
+                "model": "claude-opus-4",
+            },
+            {"blocks": Blocks(tuple(range(50)), 64, 3200), "arrival": 4.0},
+        ],
+    ),
+    "azure_llm_trace.csv": Form("azure_llm_trace", [], {NO_PROMPT: 2}),
+    "burstgpt.csv": Form("burstgpt", [], {NO_PROMPT: 1, "failed request": 1}),
+    "nginx_access.log": Form(
+        "nginx_access",
+        [{"model": "gpt-4o", "roles": ["user"], "arrival": START - 1.5, "latency": 1.5}],
+        {NO_PROMPT: 1},
+    ),
+    "tgi_router.log": Form("tgi_router", [], {NO_PROMPT: 2}),
+    "openrouter_generation.jsonl": Form("openrouter_generation", [], {NO_PROMPT: 2}),
+    "llamacpp_server.log": Form("llamacpp_server", [], {NO_PROMPT: 2}),
+    "envoy_ai_gateway.jsonl": Form("envoy_ai_gateway", [], {NO_PROMPT: 1, "failed request": 1}),
 }

@@ -1,4 +1,4 @@
-"""Tool definitions that come in another order, in another form, or not at all."""
+"""Tool definitions that come in another order or in another form."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from radixadvisor.diagnose.turns import canonical, parting
 from radixadvisor.diagnose.view import LogView
 from radixadvisor.records import EditSpec, Tool, ToolSet
 
-__all__ = ["DETECTORS"]
+__all__ = ["DETECTORS", "listed", "named"]
 
 
 class _Forms:
@@ -64,13 +64,13 @@ def _without_words(value: Any, texts: list[str]) -> Any:
     return value
 
 
-def _lists(view: LogView, cluster: Cluster) -> list[tuple[int, ToolSet]]:
+def listed(view: LogView, cluster: Cluster) -> list[tuple[int, ToolSet]]:
     """The requests of an application that have tools, with their lists, in order of arrival."""
     found = ((index, view.request(index).tools) for index in cluster.requests)
     return [(index, tools) for index, tools in found if tools is not None]
 
 
-def _named(tools: Sequence[Tool]) -> str:
+def named(tools: Sequence[Tool]) -> str:
     return ", ".join([tool.name for tool in tools])
 
 
@@ -86,7 +86,7 @@ def tool_order(view: LogView) -> Iterator[Candidate]:
         orders: dict[tuple[str, ...], tuple[tuple[str, ...], ToolSet]] = {}
         keys: dict[ToolSet, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         differing, first = [], None
-        for index, tools in _lists(view, cluster):
+        for index, tools in listed(view, cluster):
             key = keys.get(tools)
             if key is None:
                 values = tuple([forms.of(tool) for tool in tools.tools])
@@ -105,8 +105,8 @@ def tool_order(view: LogView) -> Iterator[Candidate]:
             rule="RA201",
             title=f"The same {len(new.tools)} tools come in another order",
             place=Place(view.request(index).id, f"tools[{at}]", 0, len(new.tools[at].raw)),
-            before=_named(old.tools),
-            after=_named(new.tools),
+            before=named(old.tools),
+            after=named(new.tools),
             requests=tuple(differing),
             edit=_edit("RA201", cluster, "sort_tools"),
         )
@@ -120,7 +120,7 @@ def key_order(view: LogView) -> Iterator[Candidate]:
         differing = []
         first: tuple[int, int, Tool, Tool] | None = None
         judged: dict[ToolSet, tuple[int, Tool, Tool] | None] = {}
-        for index, tools in _lists(view, cluster):
+        for index, tools in listed(view, cluster):
             if tools not in judged:
                 judged[tools] = None
                 for at, tool in enumerate(tools.tools):
@@ -146,48 +146,6 @@ def key_order(view: LogView) -> Iterator[Candidate]:
         )
 
 
-def tool_set_changes(view: LogView) -> Iterator[Candidate]:
-    """RA203: sessions whose requests do not all have the same tools."""
-    for cluster in view.clusters:
-        catalogue: dict[str, str] = {}
-        last: dict[int, ToolSet] = {}
-        differing = []
-        first: tuple[int, ToolSet, ToolSet] | None = None
-        names: dict[ToolSet, frozenset[str]] = {}
-        for index, tools in _lists(view, cluster):
-            if tools not in names:
-                names[tools] = frozenset([tool.name for tool in tools.tools])
-                for tool in tools.tools:
-                    catalogue.setdefault(tool.name, tool.raw)
-            session = view.trace.sessions[index]
-            before = last.get(session)
-            last[session] = tools
-            if before is not None and names[before] != names[tools]:
-                differing.append(index)
-                first = first or (index, before, tools)
-        if first is None or len(differing) < rule("RA203").threshold("requests"):
-            continue
-        index, old, new = first
-        changed = sorted(names[old] ^ names[new])
-        at = next(
-            (
-                place
-                for place, tool in enumerate(new.tools)
-                if place >= len(old.tools) or old.tools[place].name != tool.name
-            ),
-            len(new.tools) - 1,
-        )
-        yield Candidate(
-            rule="RA203",
-            title=f"Tools come and go within a session ({', '.join(changed[:3])})",
-            place=Place(view.request(index).id, f"tools[{at}]", 0, len(new.tools[at].raw)),
-            before=_named(old.tools),
-            after=_named(new.tools),
-            requests=tuple(differing),
-            edit=_edit("RA203", cluster, "full_catalogue", catalogue=json.dumps(list(catalogue.items()))),
-        )
-
-
 def schema_drift(view: LogView) -> Iterator[Candidate]:
     """RA204: a tool of one name whose definition changes, and changes again."""
     forms = _Forms()
@@ -196,11 +154,11 @@ def schema_drift(view: LogView) -> Iterator[Candidate]:
         last: dict[tuple[str, ...], tuple[Tool, ...]] = {}
         changes: dict[str, list[int]] = {}
         first: dict[str, tuple[int, int, Tool, Tool]] = {}
-        for index, tools in _lists(view, cluster):
+        for index, tools in listed(view, cluster):
             # One-shot traffic with tools of its own for each request shares names by chance.
-            listed = tuple([tool.name for tool in tools.tools])
-            known = last.get(listed, tools.tools)
-            last[listed] = tools.tools
+            catalogue = tuple([tool.name for tool in tools.tools])
+            known = last.get(catalogue, tools.tools)
+            last[catalogue] = tools.tools
             for at, (before, tool) in enumerate(zip(known, tools.tools, strict=True)):
                 frozen.setdefault(tool.name, tool)
                 if before is not tool and forms.drifts(before, tool):
@@ -226,6 +184,5 @@ def schema_drift(view: LogView) -> Iterator[Candidate]:
 DETECTORS: dict[str, Detector] = {
     "RA201": tool_order,
     "RA202": key_order,
-    "RA203": tool_set_changes,
     "RA204": schema_drift,
 }

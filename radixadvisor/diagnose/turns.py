@@ -111,6 +111,9 @@ def _step(requests: Sequence[Request], before: int, after: int) -> Step | None:
     if len(new) < len(old) or any(mine.role != theirs.role for mine, theirs in zip(old, new, strict=False)):
         return None
     changed = tuple(index for index in range(kept, len(old)) if old[index] is not new[index])
+    # Where nothing between the changes stayed, the turns have moved instead: a window behind a new summary.
+    if len(changed) > 1 and changed[-1] - changed[0] + 1 == len(changed):
+        return None
     return Step(before, after, kept, changed=changed)
 
 

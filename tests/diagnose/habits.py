@@ -117,6 +117,23 @@ def summaries(turns: int = 8) -> Rows:
     return rows
 
 
+def dropped() -> Rows:
+    """A client that leaves the tools out where it wants an answer in words."""
+    rows = agent()
+    for number, row in enumerate(rows):
+        if number % 4 == 3:
+            del row["tools"]
+    return rows
+
+
+def summarised_window(messages: Turns, turn: int) -> Turns:
+    """A window behind a summary that is written anew each turn: no message of it was rewritten in place."""
+    if len(messages) <= 8:
+        return messages
+    summary = {"role": "user", "content": f"So far: {Writer(turn).text(40)}"}
+    return [messages[0], summary, *messages[-6:]]
+
+
 FAULTS: dict[str, Callable[[], Rows]] = {
     "RA201": lambda: agent(tools=rotated),
     "RA202": lambda: agent(tools=rekeyed),
@@ -131,6 +148,9 @@ FAULTS: dict[str, Callable[[], Rows]] = {
     "RA407": lambda: agent(history=line_ends),
 }
 """By rule a log that shows it."""
+
+MORE_FAULTS: dict[str, tuple[str, Callable[[], Rows]]] = {"tools dropped": ("RA203", dropped)}
+"""Further logs, with the rule that they show."""
 
 HEALTHY: dict[str, Callable[[], Rows]] = {
     "append-only": agent,

@@ -12,7 +12,16 @@ from radixadvisor.diagnose.registry import DETECTORS
 from radixadvisor.diagnose.view import LogView
 from radixadvisor.prescribe.counterfactual import try_all
 from tests.diagnose.conversations import agent, opened
-from tests.diagnose.habits import FAULTS, HEALTHY, cleared, reparsed, trimmed, window
+from tests.diagnose.habits import (
+    FAULTS,
+    HEALTHY,
+    MORE_FAULTS,
+    cleared,
+    reparsed,
+    summarised_window,
+    trimmed,
+    window,
+)
 
 RULES = [number for number in sorted(DETECTORS) if number[2] in "24"]
 
@@ -37,6 +46,21 @@ def test_a_fault_is_noticed_and_its_fix_gains(number: str, tmp_path: Path) -> No
         index = int(rest.partition("]")[0])
         assert (request.messages if field == "messages" else request.tools.tools)[index]  # type: ignore[index, union-attr]
         assert 0 <= candidate.place.start <= candidate.place.end
+
+
+@pytest.mark.parametrize("name", sorted(MORE_FAULTS))
+def test_other_forms_of_a_fault_are_noticed(name: str, tmp_path: Path) -> None:
+    number, log = MORE_FAULTS[name]
+    view = LogView(opened(log(), tmp_path))
+    found = candidates(view)
+    assert [candidate.rule for candidate in found] == [number]
+    trial = try_all(view, found)
+    assert trial.applied[0].alone > 0.3 * trial.before.computed.sum()
+
+
+def test_a_window_behind_a_new_summary_is_not_restored_as_if_rewritten(tmp_path: Path) -> None:
+    view = LogView(opened(agent(24, history=summarised_window), tmp_path))
+    assert candidates(view, ["RA402", "RA403", "RA404"]) == []
 
 
 @pytest.mark.parametrize("name", sorted(HEALTHY))

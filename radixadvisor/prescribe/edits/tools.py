@@ -23,9 +23,11 @@ def canonical_tools(request: Request, parameters: Mapping[str, str]) -> Request:
 
 
 def full_catalogue(request: Request, parameters: Mapping[str, str]) -> Request:
-    """Every tool of ``catalogue`` (a JSON list of definitions as text) in its order; tools that it lacks
-    follow. A request without tools stays without.
+    """Every tool of ``catalogue`` (a JSON list of names and definitions as text) in its order; tools that it
+    lacks follow. A request without tools stays without unless ``bare`` is ``add``.
     """
+    if request.tools is None and parameters.get("bare") == "add":
+        return replace(request, tools=ToolSet(_catalogue(parameters["catalogue"])))
     return _with_tools(request, lambda tools: _completed(tools, parameters["catalogue"]))
 
 

@@ -14,11 +14,11 @@ from radixadvisor.diagnose.turns import Step, change_of, parting, reply_index, s
 from radixadvisor.diagnose.view import LogView
 from radixadvisor.records import EditSpec, Message, Request
 
-__all__ = ["DETECTORS"]
+__all__ = ["DETECTORS", "Histories", "changed_in_place", "histories"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Histories:
+class Histories:
     """An application's requests in order of arrival, the steps of its conversations, and for each step the
     kinds of its changes in place.
     """
@@ -32,21 +32,21 @@ class _Histories:
         return self.cluster.requests[position]
 
 
-_KNOWN: WeakKeyDictionary[LogView, tuple[_Histories, ...]] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[LogView, tuple[Histories, ...]] = WeakKeyDictionary()
 
 
-def _histories(view: LogView) -> tuple[_Histories, ...]:
+def histories(view: LogView) -> tuple[Histories, ...]:
     found = _KNOWN.get(view)
     if found is None:
         found = _KNOWN[view] = tuple(_follow(view, cluster) for cluster in view.clusters)
     return found
 
 
-def _follow(view: LogView, cluster: Cluster) -> _Histories:
+def _follow(view: LogView, cluster: Cluster) -> Histories:
     requests = tuple(view.request(index) for index in cluster.requests)
     followed = tuple(steps(requests))
     changes = tuple(_changes(step, requests) for step in followed)
-    return _Histories(cluster, requests, followed, changes)
+    return Histories(cluster, requests, followed, changes)
 
 
 def _changes(step: Step, requests: tuple[Request, ...]) -> tuple[str, ...]:
@@ -72,7 +72,7 @@ def _place(request: Request, index: int, start: int = 0) -> Place:
 def trimmed(view: LogView) -> Iterator[Candidate]:
     """RA401: the oldest turns vanish in most steps once they begin to."""
     limits = rule("RA401")
-    for seen in _histories(view):
+    for seen in histories(view):
         cuts = [step for step in seen.steps if step.cut]
         if len(cuts) < limits.threshold("cuts") or len(cuts) < limits.threshold("share") * _since(seen, cuts):
             continue
@@ -100,7 +100,7 @@ def trimmed(view: LogView) -> Iterator[Candidate]:
         )
 
 
-def _since(seen: _Histories, events: list[Step]) -> int:
+def _since(seen: Histories, events: list[Step]) -> int:
     """Steps of the conversations with such events, from the first event of each on."""
     chains: dict[int, int] = {}
     count = 0
@@ -114,12 +114,15 @@ def _since(seen: _Histories, events: list[Step]) -> int:
     return count
 
 
-def _changed_in_place(
+def changed_in_place(
     view: LogView, number: str, kind: str, least: str, edit: str, title: str, **parameters: str
 ) -> Iterator[Candidate]:
+    """Candidates of a rule for messages that became others in place, by the kind of change; ``least`` names
+    the threshold for the number of steps that show it.
+    """
     limits = rule(number)
     share = dict(limits.thresholds).get("share", 0.0)
-    for seen in _histories(view):
+    for seen in histories(view):
         events = [step for step, kinds in zip(seen.steps, seen.changes, strict=True) if kind in kinds]
         if len(events) < limits.threshold(least) or len(events) < share * _since(seen, events):
             continue
@@ -144,24 +147,18 @@ def rewritten(view: LogView) -> Iterator[Candidate]:
     """RA402: old messages become others, step by step."""
     batch = str(int(rule("RA402").threshold("batch")))
     title = "Old {role} messages are replaced a few at a time"
-    return _changed_in_place(view, "RA402", "rewritten", "rewrites", "rewrite_in_batches", title, batch=batch)
+    return changed_in_place(view, "RA402", "rewritten", "rewrites", "rewrite_in_batches", title, batch=batch)
 
 
 def cut_elsewhere(view: LogView) -> Iterator[Candidate]:
     """RA403: a message is cut at one length, then at another."""
     title = "A {role} message is cut at another length"
-    return _changed_in_place(view, "RA403", "truncated", "requests", "cut_once", title)
-
-
-def reasoning_stripped(view: LogView) -> Iterator[Candidate]:
-    """RA404: assistant turns lose their reasoning after they were sent back with it."""
-    title = "Reasoning is stripped from earlier {role} turns"
-    return _changed_in_place(view, "RA404", "reasoning", "requests", "keep_reasoning", title)
+    return changed_in_place(view, "RA403", "truncated", "requests", "cut_once", title)
 
 
 def replay_differs(view: LogView) -> Iterator[Candidate]:
     """RA405: a reply comes back in another spelling than it was generated in, or than it was sent before."""
-    for seen in _histories(view):
+    for seen in histories(view):
         found: list[tuple[Step, int, Message]] = []
         for step, kinds in zip(seen.steps, seen.changes, strict=True):
             index = reply_index(step, seen.requests)
@@ -200,7 +197,7 @@ def _respelled(reply: Message, message: Message) -> bool:
 
 def whitespace_drift(view: LogView) -> Iterator[Candidate]:
     """RA407: one message in several spellings of its whitespace or letters."""
-    for seen in _histories(view):
+    for seen in histories(view):
         known: dict[tuple[object, ...], Message] = {}
         differing = []
         first: tuple[Request, int, Message] | None = None
@@ -240,7 +237,6 @@ DETECTORS: dict[str, Detector] = {
     "RA401": trimmed,
     "RA402": rewritten,
     "RA403": cut_elsewhere,
-    "RA404": reasoning_stripped,
     "RA405": replay_differs,
     "RA407": whitespace_drift,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import replace
 
-from radixadvisor.diagnose import ra1xx, ra2xx, ra3xx, ra4xx, ra203, ra406
+from radixadvisor.diagnose import ra1xx, ra2xx, ra3xx, ra4xx, ra203, ra404, ra406
 from radixadvisor.diagnose.candidate import Candidate, Detector
 from radixadvisor.diagnose.view import LogView
 
@@ -17,6 +17,7 @@ DETECTORS: dict[str, Detector] = {
     **ra203.DETECTORS,
     **ra3xx.DETECTORS,
     **ra4xx.DETECTORS,
+    **ra404.DETECTORS,
     **ra406.DETECTORS,
 }
 

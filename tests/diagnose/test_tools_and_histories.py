@@ -63,6 +63,18 @@ def test_a_window_behind_a_new_summary_is_not_restored_as_if_rewritten(tmp_path:
     assert candidates(view, ["RA402", "RA403", "RA404"]) == []
 
 
+def test_reasoning_that_the_template_strips_is_measured_without_a_fix(tmp_path: Path) -> None:
+    rows = [row | {"model": "qwen3-8b"} for row in agent(thinks=True)]
+    view = LogView(opened(rows, tmp_path))
+    (found,) = candidates(view, ["RA404"])
+    assert found.edit is None
+    assert found.lost_tokens is not None
+    assert 0 < found.lost_tokens < sum(view.trace.lengths)
+    kept = sum(view.trace.lengths[index] - view.matches[index].tokens for index in found.requests)
+    assert found.lost_tokens < kept
+    assert [c.rule for c in candidates(LogView(opened(agent(thinks=True), tmp_path)), ["RA404"])] == []
+
+
 @pytest.mark.parametrize("name", sorted(HEALTHY))
 def test_a_healthy_log_gives_nothing(name: str, tmp_path: Path) -> None:
     assert candidates(LogView(opened(HEALTHY[name](), tmp_path))) == []

@@ -20,6 +20,7 @@ import typer
 from radixadvisor.commands.analyze import analyze
 from radixadvisor.commands.convert import convert
 from radixadvisor.commands.explain import explain
+from radixadvisor.commands.formats import formats
 from radixadvisor.commands.rules import rules
 from radixadvisor.commands.simulate import simulate
 from radixadvisor.errors import AdvisorError
@@ -50,6 +51,7 @@ app = typer.Typer(
 app.command()(analyze)
 app.command()(convert)
 app.command()(explain)
+app.command()(formats)
 app.command()(rules)
 app.command()(simulate)
 

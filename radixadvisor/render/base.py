@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 from radixadvisor.errors import AdvisorError
 from radixadvisor.records import Request
 
-__all__ = ["Group", "Origin", "Piece", "RenderError", "Renderer"]
+__all__ = ["Group", "Origin", "Piece", "Plain", "PlainTurns", "RenderError", "Renderer"]
 
 
 class RenderError(AdvisorError):
@@ -50,6 +50,14 @@ class Group(NamedTuple):
     size: int
 
 
+class Plain(NamedTuple):
+    """The text of a group that prints one content between two strings of the template's own."""
+
+    opening: str
+    content: str
+    closing: str
+
+
 class Renderer(Protocol):
     """A template family.
 
@@ -77,3 +85,10 @@ class Renderer(Protocol):
 
     def pieces(self, request: Request, group: Group) -> list[Piece]:
         """The text of one group with the origin of each run."""
+
+
+class PlainTurns(Protocol):
+    """What a template family may offer beside ``pieces``: the text of plain turns at once."""
+
+    def plain(self, group: Group) -> Plain | None:
+        """What the pieces of a group say together, if it is a role and a content alone; None says nothing."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from radixadvisor.records import Message, Request, ToolSet
-from radixadvisor.render.base import Group, Origin, Piece, RenderError
+from radixadvisor.render.base import Group, Origin, Piece, Plain, RenderError
 from radixadvisor.render.text import (
     ROLES,
     argument_piece,
@@ -15,6 +15,7 @@ from radixadvisor.render.text import (
     literal,
     messages_of,
     name_piece,
+    plain_turn,
     request_day,
     stripped,
     template_options,
@@ -105,6 +106,13 @@ class Llama31:
             pieces = [_header("user"), literal(_TOOLS_IN_USER + _CALL_FORMAT), *_tool_list(tools)]
             return [*pieces, *content, literal("<|eot_id|>")]
         return self._turn(message, group.first)
+
+    def plain(self, group: Group) -> Plain | None:
+        turn = plain_turn(group.key[1]) if group.key[0] == _TURN else None
+        if turn is None or ROLES.get(turn[0]) == "tool":
+            return None
+        role, content = turn
+        return Plain(_header(ROLES.get(role, role)).text, content.strip(), "<|eot_id|>")
 
     def _head(self, messages: tuple[Message, ...], tools: ToolSet | None, group: Group) -> list[Piece]:
         _, today, in_system = group.key[:3]

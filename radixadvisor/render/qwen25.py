@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from radixadvisor.records import Message, Request, ToolSet
-from radixadvisor.render.base import Group, Piece
+from radixadvisor.render.base import Group, Piece, Plain
 from radixadvisor.render.text import (
     ROLES,
     argument_piece,
@@ -13,6 +13,7 @@ from radixadvisor.render.text import (
     literal,
     messages_of,
     name_piece,
+    plain_turn,
     role_error,
     tool_piece,
     tool_set_of,
@@ -100,6 +101,13 @@ class Qwen25:
         if kind == _HEAD:
             return self._head(messages, tool_set_of(request), group)
         return self._turn(messages[group.first], group.first)
+
+    def plain(self, group: Group) -> Plain | None:
+        turn = plain_turn(group.key[1]) if group.key[0] == _TURN else None
+        if turn is None:
+            return None
+        role, content = turn
+        return Plain(f"<|im_start|>{ROLES[role]}\n", content, "<|im_end|>\n")
 
     def _head(self, messages: tuple[Message, ...], tools: ToolSet | None, group: Group) -> list[Piece]:
         pieces = [literal("<|im_start|>system\n")]

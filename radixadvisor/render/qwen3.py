@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from radixadvisor.records import Message, Request, ToolSet
-from radixadvisor.render.base import Group, Piece
+from radixadvisor.render.base import Group, Piece, Plain
 from radixadvisor.render.qwen25 import chatml_tools, tool_result_pieces
 from radixadvisor.render.text import (
     ROLES,
@@ -14,6 +14,7 @@ from radixadvisor.render.text import (
     literal,
     messages_of,
     name_piece,
+    plain_turn,
     reasoning_pieces,
     role_error,
     sliced,
@@ -107,6 +108,20 @@ class Qwen3:
             return self._answer(message, group.first, kind)
         content = content_pieces(message, group.first)
         return [literal(f"<|im_start|>{ROLES[message.role]}\n"), *content, literal("<|im_end|>\n")]
+
+    def plain(self, group: Group) -> Plain | None:
+        kind = group.key[0]
+        turn = plain_turn(group.key[1]) if kind in (_TURN, _BEHIND, _LAST) else None
+        if turn is None:
+            return None
+        role, content = turn
+        opening = f"<|im_start|>{ROLES[role]}\n"
+        if ROLES[role] == "assistant":
+            if "</think>" in content:
+                return None
+            if kind == _LAST:
+                opening, content = opening + "<think>\n\n</think>\n\n", content.lstrip("\n")
+        return Plain(opening, content, "<|im_end|>\n")
 
     def _head(self, messages: tuple[Message, ...], tools: ToolSet | None, group: Group) -> list[Piece]:
         pieces = [literal("<|im_start|>system\n")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Hashable
 from datetime import date, timedelta
 from functools import lru_cache
 from typing import Any
@@ -20,6 +21,7 @@ __all__ = [
     "messages_of",
     "name_piece",
     "parse_json",
+    "plain_turn",
     "reasoning_pieces",
     "request_day",
     "role_error",
@@ -83,6 +85,13 @@ def content_pieces(message: Message, index: int) -> list[Piece]:
         if part.text:
             pieces.append(Piece(part.text, Origin(f"messages[{index}].content[{number}].text", 0)))
     return pieces
+
+
+def plain_turn(message: Hashable) -> tuple[str, str] | None:
+    """Role and content, as logged, of a message that has nothing else to print; None for all others."""
+    if not isinstance(message, Message) or message.tool_calls or message.reasoning is not None:
+        return None
+    return (message.role, message.content) if isinstance(message.content, str) else None
 
 
 def reasoning_pieces(message: Message, index: int) -> list[Piece]:

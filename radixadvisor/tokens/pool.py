@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, cast
 
 from xxhash import xxh3_128_digest
 
 from radixadvisor.records import Message, Request
-from radixadvisor.render.base import Group, Renderer, RenderError
+from radixadvisor.render.base import Group, Plain, PlainTurns, Renderer, RenderError
 from radixadvisor.tokens.engine import Tokenizer, added_pattern, pack
 
 _LONG_LINE = 64
@@ -130,6 +130,16 @@ class _Paragraphs:
         return encoded
 
 
+class _Frame(NamedTuple):
+    """What stands around the content of plain turns: the tokens of the opening through its last added token,
+    which is ``size`` characters long, and those of the closing.
+    """
+
+    before: _Encoded
+    size: int
+    after: _Encoded
+
+
 class SegmentPool:
     """Interned segments of one tokenizer and template: ids are positions in ``tokens``.
 
@@ -151,6 +161,9 @@ class SegmentPool:
         self._special = {text: _Encoded(pack((number,)), -1) for text, number in tokenizer.special.items()}
         self._split_added = added_pattern(tokenizer.special)
         self._paragraphs = _Paragraphs(tokenizer)
+        # A template that cannot tell plain turns has all its turns put together from pieces.
+        self._plain = cast("PlainTurns", renderer).plain if hasattr(renderer, "plain") else None
+        self._frames: dict[tuple[str, str], _Frame | None] = {}
 
     def segments(self, request: Request) -> tuple[int, ...]:
         """Segment ids of a request's prompt, generation prompt included.
@@ -170,7 +183,7 @@ class SegmentPool:
         for group in groups:
             segment = by_key.get(group.key)
             if segment is None:
-                segment = by_key[group.key] = self._intern_text(self._text(request, group))
+                segment = by_key[group.key] = self._intern(request, group)
             found.append(segment)
         return tuple(found)
 
@@ -227,7 +240,16 @@ class SegmentPool:
             return text
         return text[: ends[-1].end() if stopped else ends[-1].start()]
 
+    def _intern(self, request: Request, group: Group) -> int:
+        plain = self._plain(group) if self._plain is not None else None
+        if plain is None:
+            return self._intern_text(self._text(request, group))
+        return self._intern_text("".join(plain), plain)
+
     def _text(self, request: Request, group: Group) -> str:
+        plain = self._plain(group) if self._plain is not None else None
+        if plain is not None:
+            return "".join(plain)
         return "".join([piece.text for piece in self.renderer.pieces(request, group)])
 
     def _intern_tokens(self, tokens: bytes) -> int:
@@ -238,27 +260,58 @@ class SegmentPool:
             self.tokens.append(tokens)
         return segment
 
-    def _intern_text(self, text: str) -> int:
+    def _intern_text(self, text: str, plain: Plain | None = None) -> int:
         key = xxh3_128_digest(text.encode())
         segment = self._by_text.get(key)
         if segment is None:
             segment = self._by_text[key] = len(self.tokens)
-            parts = self._encode(text)
+            parts = self._encode(text) if plain is None else self._encode_plain(text, plain)
             self.tokens.append(b"".join([part.tokens for part in parts]))
             self._note_pieces(segment, parts)
         return segment
 
     def _note_pieces(self, segment: int, parts: Sequence[_Encoded]) -> None:
+        segments, numbers, starts, sizes = self.pieces
         at = 0
         for tokens, number in parts:
-            if len(tokens) >= _LONG_PIECE and number >= 0:
-                row = segment, number, at // _TOKEN_BYTES, len(tokens) // _TOKEN_BYTES
-                for column, value in zip(self.pieces, row, strict=True):
-                    column.append(value)
-            at += len(tokens)
+            size = len(tokens)
+            if size >= _LONG_PIECE and number >= 0:
+                segments.append(segment)
+                numbers.append(number)
+                starts.append(at // _TOKEN_BYTES)
+                sizes.append(size // _TOKEN_BYTES)
+            at += size
 
     def _joined(self, text: str) -> bytes:
         return b"".join([part.tokens for part in self._encode(text)])
+
+    def _encode_plain(self, text: str, plain: Plain) -> list[_Encoded]:
+        """The same as ``_encode``, in one piece from the opening's last added token to the closing's first
+        one; it must be the first there is behind the opening's.
+        """
+        ends = plain.opening, plain.closing
+        frame = self._frames.get(ends)
+        if frame is None and ends not in self._frames:
+            frame = self._frames[ends] = self._frame(*ends)
+        if frame is None or self._split_added is None:
+            return self._encode(text)
+        end = len(text) - len(plain.closing)
+        first = self._split_added.search(text, frame.size)
+        if first is None or first.start() != end:
+            return self._encode(text)
+        return [frame.before, *self._paragraphs.encode(text[frame.size : end]), frame.after]
+
+    def _frame(self, opening: str, closing: str) -> _Frame | None:
+        """None where a content might change what the opening's added tokens are, or the closing has none."""
+        if self._split_added is None:
+            return None
+        *before, rest = self._split_added.split(opening)
+        found = before[1::2]
+        longer = any(text.startswith(short) and text != short for text in self._special for short in found)
+        if not rest or longer or self._split_added.match(closing) is None:
+            return None
+        joined = [_Encoded(self._joined(text), -1) for text in ("".join(before), closing)]
+        return _Frame(joined[0], len(opening) - len(rest), joined[1])
 
     def _encode(self, text: str) -> list[_Encoded]:
         if self.tokenizer.whole_prompt or self._split_added is None:

@@ -133,7 +133,11 @@ def _gap(
     opening, closing = _OPEN.match(left), _CLOSE.match(right)
     if opening and closing and opening[1] == closing[1] and left in leads and right in follows:
         outer_left, outer_right, label = leads[left], follows[right], left.strip()
-    elif _HEADING.match(left) and left in leads and (right == _END or _HEADING.match(right)):
+    elif (
+        left in leads
+        and _HEADING.match(left)
+        and (right == _END or _HEADING.match(right) or not left.endswith("\n"))
+    ):
         outer_left, label = leads[left], left.strip()
     position = order.index(right) if right in order else len(order)
     return Gap(

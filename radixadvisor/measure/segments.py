@@ -94,6 +94,7 @@ def match_segments(prompts: Iterable[Prompt]) -> list[SegmentMatch]:
             node = child
         if output and segments:
             parent.add(pool[segments[-1]] + output, number)
+            node.add(output, number)
         found.append(SegmentMatch(matched // TOKEN_BYTES, partner if matched >= TOKEN_BYTES else -1))
     return found
 

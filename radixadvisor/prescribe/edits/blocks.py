@@ -20,11 +20,19 @@ def _found(request: Request, parameters: Mapping[str, str]) -> tuple[int, int, i
     index = zone_index(request, parameters["zone"])
     if index is None or request.messages is None:
         return None
-    text = request.messages[index].text
+    span = _span(request.messages[index].text, parameters)
+    return None if span is None else (index, *span)
+
+
+def _span(text: str, parameters: Mapping[str, str]) -> tuple[int, int] | None:
+    """Where a block stands that is not blank; a line that it shares with what stands before stays a line."""
     span = find_block(text, parameters["before"], parameters["after"])
-    if span is None or not text[span[0] : span[1]].strip():
+    if span is None or not text[slice(*span)].strip():
         return None
-    return index, *span
+    start, end = span
+    if start and text[start - 1] != "\n":
+        end = start + len(text[start:end].rstrip("\n"))
+    return start, end
 
 
 def drop_block(request: Request, parameters: Mapping[str, str]) -> Request:
@@ -60,8 +68,8 @@ def move_block(request: Request, parameters: Mapping[str, str]) -> Request:
 
 def _to_end(parameters: Mapping[str, str], message: Message) -> Message:
     text = message.text
-    span = find_block(text, parameters["before"], parameters["after"])
-    if span is None or not text[slice(*span)].strip() or not text[span[1] :].strip():
+    span = _span(text, parameters)
+    if span is None or not text[span[1] :].strip():
         return message
     return append_block(cut(message, *span), text[slice(*span)])
 

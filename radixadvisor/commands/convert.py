@@ -1,4 +1,4 @@
-"""``radixadvisor convert``: a log as a token trace or as an anonymous hash trace."""
+"""``radixadvisor convert``: a log as a token trace, an anonymous hash trace, or the input of another tool."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from radixadvisor.commands.options import ChatTemplate, Format, Json, Logs, NoCo
 from radixadvisor.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
-    from radixadvisor.trace import Trace
+    from radixadvisor.ingest import SkipCounter
 
 __all__ = ["SCHEMA", "convert"]
 
@@ -30,7 +30,7 @@ def convert(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="What to write: parquet, mooncake or bailian (JSONL).",
+            help="What to write: parquet, mooncake, bailian, openai, aiperf or vllm-bench (JSONL).",
             show_default="by FILE's ending",
         ),
     ] = None,
@@ -53,23 +53,36 @@ def convert(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    """Write a log as a Parquet trace of tokens, or as a Mooncake or Bailian trace of salted hashes."""
-    from radixadvisor.commands.output import emit, note, progress
+    """Write a log as a Parquet trace of tokens, as a Mooncake or Bailian trace of salted hashes, as plain
+    OpenAI chat requests, or as the input of AIPerf or of vLLM's benchmark.
+    """
+    from radixadvisor.commands.output import note, progress
     from radixadvisor.ingest import no_usable_input, read_log
-    from radixadvisor.report.escape import visible
+    from radixadvisor.records import Request
     from radixadvisor.report.numbers import plural
     from radixadvisor.report.write import require_writable
     from radixadvisor.trace import TokenOptions, build_trace
+    from radixadvisor.trace.exports import EXPORTS, save_requests
     from radixadvisor.trace.files import UNITS, save_hashes, save_parquet
 
-    target = _target(out, to, sorted(UNITS))
-    if target == PARQUET and (salt is not None or output_tokens is not None):
-        raise UsageError("--salt and --output-tokens shape hash traces; a Parquet trace keeps the tokens.")
-    if target != PARQUET and not salt:
+    target = _target(out, to, [*sorted(UNITS), *sorted(EXPORTS)])
+    if target not in UNITS and (salt is not None or output_tokens is not None):
+        kept = "a Parquet trace keeps the tokens" if target == PARQUET else f"{target} keeps the prompts"
+        raise UsageError(f"--salt and --output-tokens shape hash traces; {kept}.")
+    if target in UNITS and not salt:
         raise UsageError(f"A {target} trace is anonymous by its salt: give --salt SECRET.")
     require_writable(out.parent)
 
     log = read_log(logs, format)
+    if target in EXPORTS:
+        options = TokenOptions(tokenizer, chat_template)
+        requests = (record for record in log if isinstance(record, Request))
+        rows = save_requests(requests, out, target, options, log.skips.add)
+        if not rows:
+            out.unlink(missing_ok=True)
+            raise no_usable_input(log)
+        _report(log.skips, out, target, rows, json=json, quiet=quiet)
+        return
     assumed = ASSUMED_OUTPUT if output_tokens is None else output_tokens
     with progress(quiet=quiet, no_color=no_color) as report_progress:
         trace = build_trace(log, TokenOptions(tokenizer, chat_template, assumed), progress=report_progress)
@@ -82,14 +95,23 @@ def convert(
         guessed = trace.output_sources["assumed length"]
         if guessed and not quiet:
             note(f"{plural(guessed, 'output')} of unknown length taken as {assumed} tokens.")
+    _report(trace.skips, out, target, rows, json=json, quiet=quiet)
+
+
+def _report(skips: SkipCounter, out: Path, target: str, rows: int, *, json: bool, quiet: bool) -> None:
+    """Say what was written, and what was skipped."""
+    from radixadvisor.commands.output import emit, note
+    from radixadvisor.report.escape import visible
+    from radixadvisor.report.numbers import plural
+
     if json:
         import json as encoder
 
-        emit(encoder.dumps(_summary(trace, out, target, rows), indent=2) + "\n")
+        emit(encoder.dumps(_summary(skips, out, target, rows), indent=2) + "\n")
         return
     emit(f"Wrote {visible(str(out))} ({target}): {plural(rows, 'request')}.\n")
-    if trace.skips.total and not quiet:
-        note(f"Skipped {plural(trace.skips.total, 'record')}: {visible(trace.skips.sentence())}.")
+    if skips.total and not quiet:
+        note(f"Skipped {plural(skips.total, 'record')}: {visible(skips.sentence())}.")
 
 
 def _target(out: Path, to: str | None, hashes: list[str]) -> str:
@@ -102,8 +124,7 @@ def _target(out: Path, to: str | None, hashes: list[str]) -> str:
     return to.lower()
 
 
-def _summary(trace: Trace, out: Path, target: str, rows: int) -> dict[str, Any]:
-    skips = trace.skips
+def _summary(skips: SkipCounter, out: Path, target: str, rows: int) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "file": str(out),

@@ -47,7 +47,7 @@ class Turns(Reader):
             own = request.messages
             if own is None and request.text is not None and session is not None:
                 own = (Message("user", request.text),)
-            if own is not None and said:
+            if own is not None and said and not row.has("messages|payload"):
                 own = (*said, *own)
                 self.context.remarks[_REMARK] += 1
             if session is not None:

@@ -94,7 +94,7 @@ def test_the_summary_counts_what_was_skipped(folder: Path, capsys: pytest.Captur
         ([LOG, "-o", "x.jsonl"], 2, "give --to bailian or --to mooncake"),
         ([LOG, "-o", "x.jsonl", "--to", "mooncake"], 2, "give --salt SECRET"),
         ([LOG, "-o", "x.jsonl", "--to", "mooncake", "--salt", ""], 2, "give --salt SECRET"),
-        ([LOG, "-o", "x.jsonl", "--to", "nonsense"], 2, "Known: bailian, mooncake, parquet"),
+        ([LOG, "-o", "x.jsonl", "--to", "nonsense"], 2, "Known: aiperf, bailian, mooncake, openai, parquet"),
         ([LOG, "-o", "x.parquet", "--salt", "s"], 2, "shape hash traces"),
         ([LOG, "-o", "x.parquet", "--output-tokens", "3"], 2, "shape hash traces"),
         ([LOG], 2, "Missing option '--out'"),
@@ -116,3 +116,80 @@ def test_refusals(
     assert shown.err.startswith("radixadvisor: ")
     assert shown.err.count("\n") == 1
     assert [path.name for path in folder.iterdir()] == ["empty.jsonl"]
+
+
+AIRLINE = [
+    {"role": "system", "content": [{"type": "text", "text": "S", "cache_control": {"type": "ephemeral"}}]},
+    {"role": "user", "content": "hi"},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": "{}"}}],
+    },
+    {"role": "tool", "tool_call_id": "c", "content": "done"},
+]
+RECORD = {
+    "request_id": "r1",
+    "timestamp": 1767225600.0,
+    "session_id": "s1",
+    "user_id": "u",
+    "latency_s": 1.5,
+    "request": {
+        "model": "qwen3-8b",
+        "messages": AIRLINE,
+        "cache_salt": "x",
+        "tool_choice": "auto",
+        "tools": [{"type": "function", "function": {"name": "f", "parameters": {"b": 1, "a": 2}}}],
+    },
+    "response": {"choices": [{"message": {"role": "assistant", "content": "ok"}, "finish_reason": "length"}]},
+    "usage": {"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 4}},
+}
+PROMPT = {"prompt": "Complete me", "request_id": "r2", "timestamp": 1767225601.0, "output_tokens": 3}
+
+
+def written(tmp_path: Path, *records: dict[str, Any], to: str) -> Path:
+    log, out = tmp_path / "log.jsonl", tmp_path / f"{to}.jsonl"
+    log.write_text("".join(json.dumps(record) + "\n" for record in records))
+    assert main(["convert", str(log), "--to", to, "-o", str(out), "--quiet"]) == 0
+    assert out.stat().st_mode & 0o077 == 0
+    return out
+
+
+def test_openai_requests_read_back_as_they_were(tmp_path: Path) -> None:
+    from tests.ingest.reading import plain, read_paths
+
+    out = written(tmp_path, RECORD, PROMPT, to="openai")
+    before, after = read_paths(tmp_path / "log.jsonl"), read_paths(out)
+    assert after.log.dialect == "openai_chat" and after.skips == []
+    for old, new in zip(before.requests, after.requests, strict=True):
+        one, two = plain(old), plain(new)
+        if old.usage is None:
+            assert one.pop("usage") is None and two.pop("usage") is None
+        assert one == two
+
+
+def test_aiperf_traces_keep_messages_and_times(tmp_path: Path) -> None:
+    from tests.ingest.reading import read_paths
+
+    out = written(tmp_path, RECORD, PROMPT, to="aiperf")
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [row["timestamp"] for row in rows] == [0, 1000]
+    assert (rows[0]["output_length"], rows[1]["text_input"]) == (2, "Complete me")
+    read = read_paths(out)
+    assert read.log.dialect == "aiperf_mooncake_ext"
+    assert [len(request.messages or ()) for request in read.requests] == [4, 0]
+
+
+def test_prompts_for_vllm_are_rendered(tmp_path: Path) -> None:
+    out = written(tmp_path, RECORD, PROMPT, to="vllm-bench")
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert rows[0]["prompt"].startswith("<|im_start|>system\nS") and rows[0]["output_tokens"] == 2
+    assert rows[0]["prompt"].endswith("<|im_start|>assistant\n")
+    assert rows[1]["prompt"] == "Complete me"
+
+
+def test_a_hash_trace_has_no_prompts_to_write(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "trace.jsonl"
+    log.write_text('{"timestamp": 0, "input_length": 5, "hash_ids": [1]}\n')
+    assert main(["convert", str(log), "--to", "openai", "-o", str(tmp_path / "out.jsonl")]) == 2
+    assert "no prompts" in capsys.readouterr().err and not (tmp_path / "out.jsonl").exists()

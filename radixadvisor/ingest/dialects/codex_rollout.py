@@ -45,7 +45,7 @@ class _Rollouts(Reader):
             replaced = payload.get("replacement_history")
             yield from rollout.compacted(array_of(replaced), payload.text("message"))
         elif kind == "response_item":
-            yield from rollout.item(Raw(bytes(record["payload"])), payload, source, time)
+            yield from rollout.item(record.get("payload", Raw(b"{}")), payload, source, time)
         elif payload.text("type") == "token_count":
             yield from rollout.counted(payload.view("info"), source, time)
         else:

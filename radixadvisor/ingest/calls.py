@@ -34,12 +34,7 @@ def payload(raw: Raw | None, *, base64_encoded: bool = False) -> Raw | None:
         return joined_events(text)
     held = encode(text)
     inner = embedded(held)
-    if (
-        inner is None
-        and not base64_encoded
-        and len(text) >= 16
-        and text[:4] in ("eyJ", "eyAi", "ewog", "eyJt")
-    ):
+    if inner is None and not base64_encoded and text.startswith(_BASE64):
         return payload(raw, base64_encoded=True)
     return held if inner is None else inner
 

@@ -44,6 +44,7 @@ def has_lines(head: bytes) -> bool:
 
 def line_frames(stream: ByteStream) -> Iterator[Frame]:
     """The lines of a text log as records; a line that is a JSON object stays what it is."""
+    begun = False
     for frame in lines_of(stream):
         if frame.fault is not None or (frame.data.lstrip()[:1] == b"{" and is_json(frame.data)):
             yield frame
@@ -53,7 +54,10 @@ def line_frames(stream: ByteStream) -> Iterator[Frame]:
         except UnicodeDecodeError as fault:
             yield Frame(f"byte {fault.start + 1}".encode(), frame.line, "not valid UTF-8")
             continue
-        yield Frame(msgspec.json.encode({LINE: text}), frame.line)
+        # What a server prints before its first request is its start, and would hide the dialect.
+        begun = begun or any(dialect.lines and dialect.lines.search(text) for dialect in _textual())
+        if begun:
+            yield Frame(msgspec.json.encode({LINE: text}), frame.line)
 
 
 def line_in(record: Fields) -> str | None:

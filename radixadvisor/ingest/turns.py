@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .raw import Fields, Raw, array_of, first_byte, is_empty, is_null, label, object_of, string
-from .view import encode
+from .view import encode, is_true
 
 __all__ = ["chat_turns", "one_turn", "role_of"]
 
@@ -93,7 +93,7 @@ class _Turn:
         elif "cachePoint" in fields:
             if self.parts and isinstance(self.parts[-1], dict):
                 self.parts[-1]["cache_control"] = {"type": "ephemeral"}
-        elif kind in _THOUGHTS or "reasoningContent" in fields or fields.get("thought") == b"true":
+        elif kind in _THOUGHTS or "reasoningContent" in fields or is_true(fields.get("thought")):
             inside = object_of(_first(fields, "reasoningContent", "content", "text")) or fields
             inside = object_of(inside.get("reasoningText")) or inside
             self.thoughts.append(_text(_first(inside, "text", "thinking", "content", "reasoning")))

@@ -9,12 +9,17 @@ import msgspec
 from .names import plain
 from .raw import Fields, Raw, Unusable, array_of, embedded, is_empty, is_null, label, number, object_of
 
-__all__ = ["View", "counts", "encode", "joined"]
+__all__ = ["View", "counts", "encode", "is_true", "joined"]
 
 
 def encode(value: Any) -> Raw:
     """A value, which may hold Raw ones, as JSON."""
     return Raw(msgspec.json.encode(value))
+
+
+def is_true(raw: Raw | None) -> bool:
+    """Whether a value is JSON's true."""
+    return raw is not None and bytes(raw) == b"true"
 
 
 class View:

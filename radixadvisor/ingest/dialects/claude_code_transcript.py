@@ -13,6 +13,7 @@ from radixadvisor.ingest.calls import not_a_call
 from radixadvisor.ingest.dialect import Dialect, Reader, Sign
 from radixadvisor.ingest.raw import Fields, Unusable, array_of, label, object_of
 from radixadvisor.ingest.transcripts import Session
+from radixadvisor.ingest.view import is_true
 from radixadvisor.records import Request, Skip, Source
 
 __all__ = ["DIALECT"]
@@ -55,7 +56,7 @@ class _Transcripts(Reader):
     def _session(self, record: Fields, source: Source) -> Session:
         name = label(record.get("sessionId")) or source.file
         agent = label(record.get("agentId"))
-        if agent is None and record.get("isSidechain") == b"true":
+        if agent is None and is_true(record.get("isSidechain")):
             agent = "sidechain"
         whole = name if agent is None else f"{name}/{agent}"
         if whole not in self._sessions:

@@ -48,8 +48,8 @@ class _Capture(Reader):
             ("status_code", entry.get("response", "status")),
             ("url", entry.get("request", "url")),
         )
-        if facts.get("status_code") == b"0":
-            del facts["status_code"]
+        if entry.number("response", "status") == 0:  # a proxy that saw no answer
+            facts.pop("status_code", None)
         try:
             answer = payload(content.get("text"), base64_encoded=_encoded(content))
         except Unusable:

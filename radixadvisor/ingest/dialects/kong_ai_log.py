@@ -18,7 +18,7 @@ _PROXY = "proxy|ai-proxy|ai-proxy-advanced"
 class _Log(Reader):
     def read(self, record: Fields, source: Source) -> Iterable[Request | Skip]:
         row = View(record)
-        proxy = View({"proxy": _proxy(row) or Raw(b"{}")}).view("proxy")
+        proxy = row.view("ai", _PROXY) or View(object_of(_proxy(row)))
         if not proxy:
             return not_a_call(self.context)
         usage = proxy.view("usage")

@@ -12,7 +12,7 @@ from radixadvisor.ingest.conversations import expanded
 from radixadvisor.ingest.dialect import Dialect, Reader, Sign
 from radixadvisor.ingest.raw import Fields, Raw, Unusable, array_of, is_empty, label, object_of
 from radixadvisor.ingest.turns import one_turn
-from radixadvisor.ingest.view import View, encode
+from radixadvisor.ingest.view import View, encode, is_true
 from radixadvisor.records import Message, Request, Skip, Source
 
 __all__ = ["DIALECT"]
@@ -35,7 +35,7 @@ class _Trajectory(Reader):
                 continue
             turns = self.context.interner.messages(one_turn(_cleaned(fields, raw)))
             messages += turns
-            generated += [fields.get("is_demo") != b"true"] * len(turns)
+            generated += [not is_true(fields.get("is_demo"))] * len(turns)
         row = View(record)
         base = Request(
             id=row.text("instance_id") or f"{source.file}:{source.line}",

@@ -74,7 +74,8 @@ def covered_elsewhere(
     found = _seen_earlier(hashes, fresh)
     requests = np.concatenate((known.requests, found.requests))
     firsts = np.concatenate((known.firsts, found.firsts))
-    order = np.lexsort((firsts, requests))
+    # Two ordered columns, which a stable sort merges at once.
+    order = np.argsort(requests * (int(firsts.max(initial=0)) + 1) + firsts, kind="stable")
     requests, firsts = requests[order], firsts[order]
     stops = firsts + np.concatenate((known.counts, found.counts))[order] + (RUN - 1)
     same = requests[1:] == requests[:-1]
@@ -89,33 +90,55 @@ def _look(
     prompts: Iterable[bytes], matched: Counts, vocabularies: Sequence[str] | None, known_runs: Runs | None
 ) -> tuple[_Windows, _Windows, Hashes]:
     """The windows that reach beyond a matched prefix: those to hash, those inside known runs, the hashes."""
+    import numpy as np
+
+    begins = np.maximum(matched - RUN + 1, 0)
+    known, gaps, rests = _outline(begins, known_runs)
     fresh: list[tuple[int, int, int]] = []
-    known: list[tuple[int, int, int]] = []
     numbers: dict[str, int] = {}
     batch = _Batch()
-    runs = iter(()) if known_runs is None else zip(*(column.tolist() for column in known_runs), strict=True)
-    run = next(runs, None)
-    for index, prompt in enumerate(prompts):
+    # The last gap of a prompt reaches to its end.
+    open_ends = zip(*(column.tolist() for column in gaps), strict=True)
+    gap = next(open_ends, None)
+    for index, (prompt, rest) in enumerate(zip(prompts, rests.tolist(), strict=True)):
         salt = numbers.setdefault(vocabularies[index] if vocabularies is not None else "", len(numbers))
-        at = max(int(matched[index]) - RUN + 1, 0)
-        gaps = []
-        while run is not None and run[0] == index:
-            _, start, stop = run
-            run = next(runs, None)
-            end = stop - RUN + 1
-            if end <= max(at, start):
-                continue
-            if start > at:
-                gaps.append((at, start))
-                at = start
-            known.append((index, at, end - at))
-            at = end
-        gaps.append((at, len(prompt) // TOKEN_BYTES - RUN + 1))
-        for start, end in gaps:
-            if start < end:
-                fresh.append((index, start, end - start))
-                batch.add(prompt[start * TOKEN_BYTES : (end + RUN - 1) * TOKEN_BYTES], salt)
-    return _columns(fresh), _columns(known), batch.finish()
+        while gap is not None and gap[0] == index:
+            _, start, count = gap
+            gap = next(open_ends, None)
+            fresh.append((index, start, count))
+            batch.add(prompt[start * TOKEN_BYTES : (start + count + RUN - 1) * TOKEN_BYTES], salt)
+        count = len(prompt) // TOKEN_BYTES - RUN + 1 - rest
+        if count > 0:
+            fresh.append((index, rest, count))
+            batch.add(prompt[rest * TOKEN_BYTES :], salt)
+    return _columns(fresh), known, batch.finish()
+
+
+def _outline(begins: Counts, runs: Runs | None) -> tuple[_Windows, _Windows, Counts]:
+    """From each prompt's first window of interest on: the windows inside runs, each once; those in gaps
+    before a run; and for each prompt the first window behind all of its runs.
+    """
+    import numpy as np
+
+    if runs is None:
+        return _columns([]), _columns([]), begins
+    long = runs.stops - runs.starts >= RUN
+    requests, starts = runs.requests[long], runs.starts[long]
+    ends = runs.stops[long] - RUN + 1
+    # A maximum that runs on within each prompt: raised from prompt to prompt by more than any position.
+    span = int(max(ends.max(initial=0), begins.max(initial=0))) + 1
+    reached = np.maximum.accumulate(np.maximum(ends, begins[requests]) + requests * span) - requests * span
+    first = np.ones(len(requests), np.bool_)
+    first[1:] = requests[1:] != requests[:-1]
+    at = np.where(first, begins[requests], np.concatenate(([0], reached[:-1]))[: len(reached)])
+    rests = begins.copy()
+    np.maximum.at(rests, requests, reached)
+    further = ends > at
+    requests, starts, ends, at = requests[further], starts[further], ends[further], at[further]
+    inside = np.maximum(starts, at)
+    known = _Windows(requests, inside, ends - inside)
+    open_ = starts > at
+    return known, _Windows(requests[open_], at[open_], (starts - at)[open_]), rests
 
 
 def _columns(rows: list[tuple[int, int, int]]) -> _Windows:
@@ -178,7 +201,7 @@ def _mix(hashes: Hashes) -> Hashes:
 
 
 def _seen_earlier(hashes: Hashes, windows: _Windows) -> _Windows:
-    """The windows, one by one, whose hash a request before their own has."""
+    """The windows, one by one and in order, whose hash a request before their own has."""
     import numpy as np
 
     repeated = _repeated(hashes)
@@ -188,9 +211,10 @@ def _seen_earlier(hashes: Hashes, windows: _Windows) -> _Windows:
     new = np.ones(len(repeated), np.bool_)
     new[1:] = values[1:] != values[:-1]
     seen = requests > requests[new][np.cumsum(new) - 1]
-    at, stretch = repeated[seen], stretch[seen]
+    at = np.sort(repeated[seen])
+    stretch = np.searchsorted(ends, at, side="right")
     firsts = windows.firsts[stretch] + at - (ends - windows.counts)[stretch]
-    return _Windows(requests[seen], firsts, np.ones(len(at), np.int64))
+    return _Windows(windows.requests[stretch], firsts, np.ones(len(at), np.int64))
 
 
 def _repeated(hashes: Hashes) -> Counts:

@@ -12,7 +12,6 @@ from radixadvisor.measure.walks import Walks
 from radixadvisor.simulate.hosted import simulate_hosted
 from radixadvisor.simulate.hosted_profiles import HostedProfile, providers
 from radixadvisor.simulate.result import SimulationResult
-from radixadvisor.simulate.steps import hosted_ledger_steps
 from radixadvisor.trace import Trace
 
 if TYPE_CHECKING:
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 
     Counts = NDArray[np.int64]
     Steps = dict[str, Counts | None]
-
-_TOKEN_BYTES = 4
 
 HOSTED_REASONS = {
     "capacity": "a hosted API has no pool size of its own to lift",
@@ -54,6 +51,8 @@ def hosted_steps(
     requests = requests_of(trace, profile)
     result = simulate_hosted(requests, profile)
     if profile.kind != "prefix":
+        from radixadvisor.simulate.steps import hosted_ledger_steps
+
         steps = hosted_ledger_steps(requests, profile, served=result.matched_tokens)
         ordered = {name: None if column is None else column[trace.order] for name, column in steps.items()}
         return ordered, result.notes
@@ -108,7 +107,7 @@ def _machines(
     found = []
     for space, index in zip(namespaces, trace.order, strict=True):
         key = trace.requests[index].parameters.get("prompt_cache_key", "")
-        head = trace.prompt(index)[: profile.route_tokens * _TOKEN_BYTES]
+        head = trace.head(index, profile.route_tokens)
         place = (space, key, head, int(result.replica[index]))
         found.append(numbers.setdefault(place, len(numbers)))
     return found

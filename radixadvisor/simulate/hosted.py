@@ -82,10 +82,10 @@ def simulate_hosted(
     options = options or HostedOptions()
     api = _Api(requests, profile, options)
     count = len(requests)
-    matched, written = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    machine = np.zeros(count, np.int64)
+    found = [(0, 0, 0)] * count
     for index in requests.order():
-        matched[index], written[index], machine[index] = api.serve(index)
+        found[index] = api.serve(index)
+    matched, written, machine = np.array(found, np.int64).reshape(-1, 3).T
     lengths = np.fromiter((requests.length(index) for index in range(count)), np.int64, count)
     zeros, unknown = np.zeros(count, np.int64), np.full(count, nan)
     return SimulationResult(
@@ -179,7 +179,10 @@ class _Api:
                     recent.popleft()
                 machine = len(recent) // profile.per_minute
                 recent.append(self._clock)
-        tree = self._trees.setdefault((namespace, route, machine), TimedTree())
+        place = (namespace, route, machine)
+        tree = self._trees.get(place)
+        if tree is None:
+            tree = self._trees[place] = TimedTree()
         return machine, tree
 
     def _floored(self, tokens: int, minimum: int) -> int:
@@ -190,11 +193,12 @@ class _Api:
         self, tree: TimedTree, prompt: bytes, minimum: int
     ) -> tuple[int, int, Callable[[float], None]]:
         """Any prefix of an earlier prompt; the last token is never served."""
-        now, size = self._clock, len(prompt) // TOKEN_BYTES
-        longest = min(tree.longest(prompt, now, self._lifetime, self._max_age), size - 1)
-        found = self._floored(longest, minimum)
-        if found:
-            tree.touch(prompt[: found * TOKEN_BYTES], now)
+        size = len(prompt) // TOKEN_BYTES
+
+        def served(longest: int) -> int:
+            return self._floored(min(longest, size - 1), minimum)
+
+        found = tree.hit(prompt, self._clock, self._lifetime, self._max_age, served)
         stored = self._floored(size, minimum)
 
         def write(at: float) -> None:

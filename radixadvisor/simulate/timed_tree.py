@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import inf
 
@@ -45,10 +45,33 @@ class TimedTree:
             depth += shared
         return depth // TOKEN_BYTES
 
-    def touch(self, key: bytes, now: float) -> None:
-        """A hit: use a known key, all of it, once more."""
-        for node in self._walk(key, now):
-            node.used = now
+    def hit(
+        self, key: bytes, now: float, lifetime: float, max_age: float, served: Callable[[int], int]
+    ) -> int:
+        """Serve ``served(longest)`` tokens of ``key``, at most ``longest``, and use these once more."""
+        node, pos, end = self._root, 0, len(key)
+        living = []
+        while pos < end:
+            child = node.children.get(key[pos : pos + TOKEN_BYTES])
+            if child is None or now - child.used > lifetime or now - child.born > max_age:
+                break
+            living.append(child)
+            if not key.startswith(child.edge, pos):
+                pos += _common(child.edge, key, pos)
+                break
+            pos += len(child.edge)
+            node = child
+        tokens = served(pos // TOKEN_BYTES)
+        node, left = self._root, tokens * TOKEN_BYTES
+        for child in living:
+            if not left:
+                break
+            if len(child.edge) > left:
+                child = _split(node, child, left)
+            child.used = now
+            left -= len(child.edge)
+            node = child
+        return tokens
 
     def mark(self, key: bytes, now: float, lifetime: float) -> None:
         """Write an entry for exactly this key; one that is there lives on from now."""
@@ -95,15 +118,20 @@ class TimedTree:
             if child is None:
                 child = node.children[first] = _Node(key[pos:], now, now)
             elif not key.startswith(child.edge, pos):
-                size = _common(child.edge, key, pos)
-                upper = _Node(child.edge[:size], child.used, child.born)
-                child.edge = child.edge[size:]
-                upper.children[child.edge[:TOKEN_BYTES]] = child
-                node.children[first] = child = upper
+                child = _split(node, child, _common(child.edge, key, pos))
             nodes.append(child)
             pos += len(child.edge)
             node = child
         return nodes
+
+
+def _split(parent: _Node, child: _Node, size: int) -> _Node:
+    """Cut a child's edge at ``size`` bytes: the new upper half, which has no entry at its end."""
+    upper = _Node(child.edge[:size], child.used, child.born)
+    child.edge = child.edge[size:]
+    upper.children[child.edge[:TOKEN_BYTES]] = child
+    parent.children[upper.edge[:TOKEN_BYTES]] = upper
+    return upper
 
 
 def _common(edge: bytes, key: bytes, pos: int) -> int:

@@ -84,6 +84,17 @@ class Trace:
         """Packed int32 prompt tokens; block numbers for a hash trace."""
         return self.pools[self.pool_of[index]].prompt(self.segments[index])
 
+    def head(self, index: int, positions: int) -> bytes:
+        """The first packed tokens of a prompt, put together from as few segments as give that many."""
+        pool, segments = self.pools[self.pool_of[index]], self.segments[index]
+        size, count = positions * TOKEN_BYTES, 1
+        while count < len(segments):
+            head = pool.prompt(segments[:count])
+            if len(head) >= size:
+                return head[:size]
+            count *= 2
+        return pool.prompt(segments)[:size]
+
     def prompts(self) -> Sequences:
         """The prompts in order of arrival."""
         return Sequences(self.order, self.prompt)

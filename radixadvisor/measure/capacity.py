@@ -103,11 +103,12 @@ def lru_curves(paths: Paths) -> CapacityCurves:
     """
     distances, lengths, short, lacking = (array("q") for _ in range(4))
     stack = _Stack(paths.requests, len(paths.sizes))
+    starts, edges, sizes = paths.starts.tolist(), paths.edges.tolist(), paths.sizes.tolist()
     marks = (0, 0)
     for index in range(paths.requests):
         if index == steady_start(paths.requests):
             marks = (len(distances), len(short))
-        runs, new = stack.touch(paths.edges[paths.starts[index] : paths.starts[index + 1]], paths.sizes)
+        runs, new = stack.touch(edges[starts[index] : starts[index + 1]], sizes)
         for distance, length in runs:
             distances.append(distance)
             lengths.append(length)
@@ -167,7 +168,8 @@ class _Stack:
 
     def _add(self, request: int, positions: int) -> None:
         counts = self._counts
-        while request < len(counts):
+        size = len(counts)
+        while request < size:
             counts[request] += positions
             request += request & -request
 

@@ -31,7 +31,9 @@ def optimal_hits(paths: Paths, capacity: int, steady_start: int = 0) -> tuple[in
     """
     size = capacity // paths.unit
     next_use = _next_uses(paths)
-    sizes, starts, all_edges, unit = paths.sizes, paths.starts, paths.edges, paths.unit
+    # Plain lists: an array makes a new integer at each look.
+    sizes, starts, all_edges = paths.sizes.tolist(), paths.starts.tolist(), paths.edges.tolist()
+    unit = paths.unit
     # A key orders edges by next use, then depth: an edge's number exceeds its ancestors' numbers.
     span = len(sizes)
     resident = [0] * span
@@ -44,8 +46,8 @@ def optimal_hits(paths: Paths, capacity: int, steady_start: int = 0) -> tuple[in
         if index == steady_start:
             steady = hits
         edges = all_edges[starts[index] : starts[index + 1]]
-        total = sum(sizes[edge] for edge in edges)
-        held = sum(resident[edge] for edge in edges)
+        total = sum(map(sizes.__getitem__, edges))
+        held = sum(map(resident.__getitem__, edges))
         hits += held * unit
         if held == total:
             hits -= paths.missing[index] if total else 0
@@ -73,10 +75,11 @@ def optimal_hits(paths: Paths, capacity: int, steady_start: int = 0) -> tuple[in
                 heappop(heap)
         free -= total - held
         for edge, following in zip(edges, next_use[starts[index] : starts[index + 1]], strict=True):
-            live += not resident[edge]
+            if not resident[edge]:
+                live += 1
             resident[edge] = sizes[edge]
-            key_of[edge] = -(following * span + edge)
-            heappush(heap, key_of[edge])
+            key_of[edge] = key = -(following * span + edge)
+            heappush(heap, key)
         if len(heap) > 4 * live + 1024:
             heap = [key_of[edge] for edge in range(span) if resident[edge]]
             heapify(heap)

@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from radixadvisor.diagnose.candidate import Candidate
-from radixadvisor.diagnose.registry import detect
-from radixadvisor.diagnose.rules import rule
-from radixadvisor.diagnose.view import LogView
-from radixadvisor.prescribe.counterfactual import Fix, Trial, try_all
-from radixadvisor.prescribe.edits.words import words_of
 from radixadvisor.results import CheckedRule, Finding, Prescription, Where
 from radixadvisor.trace import Trace
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from radixadvisor.diagnose.candidate import Candidate
+    from radixadvisor.diagnose.view import LogView
+    from radixadvisor.prescribe.counterfactual import Fix, Trial
 
     Counts = NDArray[np.int64]
 
@@ -50,6 +48,11 @@ def no_advice(reason: str) -> Advice:
 
 def advise(trace: Trace) -> Advice:
     """Diagnose a trace and try every fix on it."""
+    # All rules and edits are loaded only where there is something to diagnose.
+    from radixadvisor.diagnose.registry import detect
+    from radixadvisor.diagnose.view import LogView
+    from radixadvisor.prescribe.counterfactual import try_all
+
     view = LogView(trace)
     if not view.has_text:
         return no_advice("no text: the log holds no messages to diagnose")
@@ -90,6 +93,8 @@ def _explanation(candidate: Candidate) -> Finding:
 
 
 def _told(candidate: Candidate, fix: str | None, lost: int) -> Finding:
+    from radixadvisor.diagnose.rules import rule
+
     place = candidate.place
     return Finding(
         rule=candidate.rule,
@@ -107,6 +112,8 @@ def _told(candidate: Candidate, fix: str | None, lost: int) -> Finding:
 
 
 def _prescription(number: int, fix: Fix, view: LogView) -> Prescription:
+    from radixadvisor.prescribe.edits.words import words_of
+
     return Prescription(
         id=f"P{number}",
         rules=tuple(dict.fromkeys(candidate.rule for candidate in fix.candidates)),

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from radixengine.cache import PrefixCache
-from radixengine.scheduler import Step
-
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+    from radixengine.cache import PrefixCache
+    from radixengine.scheduler import Step
 
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]

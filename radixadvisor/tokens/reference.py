@@ -47,15 +47,15 @@ def _split(patterns: tuple[Any, ...], text: str) -> list[str]:
     return pieces
 
 
-def _occurring(text: bytes) -> Callable[[bytes], bool]:
-    """Whether a token can occur in a text; every single byte can."""
+def _occurring(ranks: dict[bytes, int], text: bytes) -> dict[bytes, int]:
+    """The tokens that can occur in a text; every single byte can."""
     size = len(text)
     short = {text[at : at + span] for span in range(2, _SHORT + 1) for at in range(size - span + 1)}
-
-    def occurs(token: bytes) -> bool:
-        return len(token) == 1 or token in short or (len(token) > _SHORT and token in text)
-
-    return occurs
+    return {
+        token: number
+        for token, number in ranks.items()
+        if token in short or len(token) == 1 or (len(token) > _SHORT and token in text)
+    }
 
 
 def independent_encoder(tokenizer: BuiltIn, texts: Sequence[str] | None = None) -> Encode:
@@ -72,8 +72,7 @@ def independent_encoder(tokenizer: BuiltIn, texts: Sequence[str] | None = None) 
     if texts is not None:
         # A border between two texts makes a token of neither.
         joined = "\0".join(map(_normal(vocabulary.nfc), texts)).encode()
-        occurs = _occurring(joined)
-        ranks = {token: number for token, number in ranks.items() if occurs(token)}
+        ranks = _occurring(ranks, joined)
     # Without a pattern of its own the text is one piece: it has been split before.
     pattern = getattr(splintr, vocabulary.pattern) if vocabulary.pattern else r"[\s\S]+"
     encoding = tiktoken.Encoding(tokenizer.name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})

@@ -55,7 +55,8 @@ def _sniff(record: Fields) -> Sign | None:
     history = array_of(record.get("history"))
     if history is None:
         return None
-    if history and not is_event(object_of(pairs_of(history)[0]) or {}):
+    first = next(iter(pairs_of(history)), None)
+    if history and not is_event(object_of(first) or {}):
         return None
     if history or "instance_id" in record or "instruction" in record:
         return Sign(96, "history of an OpenHands task")

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from radixadvisor.diagnose.blocks import block_rule, is_short
 from radixadvisor.diagnose.candidate import Candidate, Place
 from radixadvisor.diagnose.items import by_name, is_permuted, items_of
+from radixadvisor.diagnose.moving import moving_messages
 from radixadvisor.diagnose.placing import place_in, shown
 from radixadvisor.diagnose.rules import rule
 from radixadvisor.diagnose.slots import Slot, Zone
@@ -29,6 +30,7 @@ _FIRST_WORDS = re.compile(r"role|system|persona|you are|identity", re.IGNORECASE
 
 def static_behind(view: LogView) -> Iterator[Candidate]:
     """RA303: a long block of the last user turn that never changes stands behind what does."""
+    yield from moving_messages(view)
     least = rule("RA303").threshold("least_characters")
     for zone in view.zones:
         if zone.name != LAST or zone.permuted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -12,7 +13,27 @@ from radixadvisor.diagnose.registry import detect
 from radixadvisor.diagnose.view import LogView
 from radixadvisor.prescribe.counterfactual import Trial, try_all
 from radixadvisor.trace import Trace
-from tests.diagnose.faults import faulty_log
+from tests.diagnose import faults, faults_of_order
+from tests.diagnose.healthy import Writer, said
+from tests.diagnose.shapes import FAULTS
+
+__all__ = ["FAULTS", "faults", "faults_of_order", "faulty_log", "faulty_trial", "faulty_view", "view_of"]
+
+
+def faulty_log(path: Path, name: str) -> Path:
+    """Write a log with a fault among healthy requests; the path given."""
+    writer = Writer(sorted(FAULTS).index(name) + 1)
+    FAULTS[name][1](writer)
+    rules = writer.manual(8)
+    for _ in range(5):
+        writer.ask([said("system", f"You count words.\n{rules}"), said("user", writer.question())])
+    path.write_text(
+        "".join(
+            json.dumps({key: value for key, value in row.items() if key != "conversation"}) + "\n"
+            for row in writer.rows
+        )
+    )
+    return path
 
 
 @cache

@@ -11,8 +11,7 @@ import pytest
 from radixadvisor.analysis import AnalyzeOptions, open_trace
 from radixadvisor.analysis.advice import Advice, advise
 from radixadvisor.diagnose.registry import DETECTORS
-from tests.diagnose.faults import FAULTS
-from tests.diagnose.seen import faulty_trial
+from tests.diagnose.seen import FAULTS, faulty_trial
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 

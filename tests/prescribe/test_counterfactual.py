@@ -15,8 +15,7 @@ from radixadvisor.measure.walks import walk
 from radixadvisor.prescribe.counterfactual import Trial, try_all
 from radixadvisor.prescribe.variant import Variant, Workshop
 from radixadvisor.trace import Trace
-from tests.diagnose.faults import FAULTS, faulty_log
-from tests.diagnose.seen import faulty_trial, faulty_view
+from tests.diagnose.seen import FAULTS, faulty_log, faulty_trial, faulty_view
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 

@@ -13,8 +13,7 @@ from radixadvisor.diagnose.view import LogView
 from radixadvisor.prescribe.edits import EDITS, LOG_EDITS, apply_edit
 from radixadvisor.prescribe.edits.text import append_block, replaced
 from radixadvisor.records import CacheControl, EditSpec, Message, Part, Request
-from tests.diagnose.faults import FAULTS
-from tests.diagnose.seen import faulty_view, view_of
+from tests.diagnose.seen import FAULTS, faulty_view, view_of
 
 CASES = ("01", "02", "05", "06", "08", "09", "10", "12", "13", "15", "17", "18", "31")
 SHORTENING = {"trim_in_batches"}
@@ -56,7 +55,12 @@ def hold(view: LogView, spec: EditSpec) -> None:
             kept = shape(new)
             assert new.id == old.id
             assert new.output is old.output
-            if spec.kind in SHORTENING:
+            if spec.kind == "pin_message":
+                assert [turn for turn in kept if turn[0] != "system"] == [
+                    turn for turn in shape(old) if turn[0] != "system"
+                ]
+                assert Counter(kept) == Counter(shape(old))
+            elif spec.kind in SHORTENING:
                 assert shape(old)[-len(kept) + 1 :] == kept[1:]
             else:
                 assert kept == shape(old)

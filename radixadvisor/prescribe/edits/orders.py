@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
+from radixadvisor.diagnose.clusters import HEAD_ROLES, head_of
 from radixadvisor.diagnose.items import by_name, items_of
 from radixadvisor.diagnose.zones import FIRST, find_block, zone_index
 from radixadvisor.prescribe.edits.text import Change, cut, in_zone, replaced, with_message
@@ -100,9 +102,25 @@ def _trimmed(message: Message, at: int) -> Message:
     return cut(message, at, at + blank) if blank else message
 
 
+def pin_message(request: Request, parameters: Mapping[str, str]) -> Request:
+    """Put a system message that stands among the turns behind those at the head; turns keep their order."""
+    head, messages = head_of(request), request.messages or ()
+    found = [
+        message
+        for message in messages[head:]
+        if message.role in HEAD_ROLES and message.text == parameters["text"]
+    ]
+    if not found:
+        return request
+    turns = [message for message in messages[head:] if message not in found]
+    known = any(message.text == parameters["text"] for message in messages[:head])
+    return replace(request, messages=(*messages[:head], *([] if known else found[:1]), *turns))
+
+
 EDITS = {
     "pin_block": pin_block,
     "pin_front": pin_front,
+    "pin_message": pin_message,
     "reorder_blocks": reorder_blocks,
     "sort_items": sort_items,
 }

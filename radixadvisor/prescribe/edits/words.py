@@ -42,6 +42,9 @@ WORDS: dict[str, Callable[[Mapping[str, str]], str]] = {
     "move_block": lambda of: f"Move {_block(of)} to {_TARGETS[of['to']]}",
     "pin_block": lambda of: f"Give {_block(of)} the same text in every request",
     "pin_front": lambda of: f"Put the block that begins {of['block'][:40]!r} in front of the first user turn",
+    "pin_message": lambda of: (
+        f"Send the message that begins {of['text'][:40]!r} once, behind the system message"
+    ),
     "reorder_blocks": lambda of: f"Write the sections in one order: {_heads(of)}",
     "replay_prefix": lambda of: "Send side calls behind the conversation's prompt, not a transcript",
     "replay_verbatim": lambda of: "Send replies back byte for byte",

@@ -31,13 +31,11 @@ _CALL_TYPES = ("tool_call", "tool-call", "tool_use", "toolUse", "function_call",
 _RESULT_TYPES = ("tool_call_response", "tool-result", "tool_result", "function_result")
 _ITEM_CALLS = ("function_call", "custom_tool_call", "local_shell_call", "mcp_call", "web_search_call")
 _ITEM_RESULTS = ("function_call_output", "custom_tool_call_output", "local_shell_call_output")
-_TEXT = Raw(b'""')
 
 
 def role_of(name: str | None) -> str:
     """A role under its usual name."""
-    lowered = (name or "").lower()
-    return _ROLES.get(lowered, name or "user")
+    return _ROLES.get((name or "").lower(), name or "user")
 
 
 def _first(fields: Fields, *keys: str) -> Raw | None:
@@ -200,7 +198,7 @@ def one_turn(raw: Raw) -> list[Raw]:
         if same and not any("args" in (object_of(call) or {}) for call in listed):
             return [raw]
     turn = _Turn(role, label(fields.get("name")), label(fields.get("tool_call_id")))
-    for block in blocks if blocks is not None else [] if is_null(content) else [content or _TEXT]:
+    for block in blocks if blocks is not None else [] if is_null(content) else [content or encode("")]:
         turn.add(block)
     turn.calls += [_call(object_of(call) or {}) for call in array_of(fields.get("tool_calls")) or ()]
     return turn.turns()

@@ -101,7 +101,7 @@ def test_a_csv_without_prompts_says_so(tmp_path: Path) -> None:
     read = read_bytes(
         tmp_path, b"TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:17:03.9799600,4808,10\n", "a.csv"
     )
-    assert read.requests == [] and [skip.reason for skip in read.skips] == ["no messages"]
+    assert read.requests == [] and [skip.reason for skip in read.skips] == ["no prompt text"]
 
 
 def parquet(path: Path, columns: dict[str, list[Any]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import tempfile
 from functools import cache
@@ -41,7 +42,10 @@ def view_of(path: Path, tokenizer: str | None = None) -> tuple[LogView, tuple[Ca
     """A log seen for diagnosis, and what is suspected in it."""
     trace, _ = open_trace([str(path)], AnalyzeOptions(tokenizer=tokenizer))
     view = LogView(trace)
-    return view, tuple(detect(view))
+    candidates = tuple(detect(view))
+    # What is kept for all tests need not be walked by each collection of garbage.
+    gc.freeze()
+    return view, candidates
 
 
 @cache

@@ -68,7 +68,7 @@ def independent_encoder(tokenizer: BuiltIn, texts: Sequence[str] | None = None) 
     import tiktoken
 
     vocabulary = tokenizer.vocabulary
-    ranks = tokenizer.ranks()
+    ranks = tokenizer.ranks
     if texts is not None:
         # A border between two texts makes a token of neither.
         joined = "\0".join(map(_normal(vocabulary.nfc), texts)).encode()

@@ -136,6 +136,7 @@ class BuiltIn:
             return b"\xef\xbf\xbd"
         return raw
 
+    @cached_property
     def ranks(self) -> dict[bytes, int]:
         """Every ordinary token and its id, which is also its merge rank."""
         taken = set(self.special.values())

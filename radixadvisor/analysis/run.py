@@ -55,9 +55,12 @@ def analyze(paths: Sequence[str], options: AnalyzeOptions | None = None) -> Anal
         UsageError: a file or an option cannot work.
     """
     options = options or AnalyzeOptions()
-    trace, log = open_trace(paths, options)
     with _without_gc():
-        return analyze_trace(trace, log, options)
+        trace, log = open_trace(paths, options)
+        analysis = analyze_trace(trace, log, options)
+        # Freed here, the trace is not walked once more when collection goes on.
+        del trace, log
+    return analysis
 
 
 @contextmanager

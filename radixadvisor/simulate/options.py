@@ -69,8 +69,10 @@ class Options:
             raise UsageError(
                 f"sampled is the share of the traffic in the log: above 0, at most 1, not {self.sampled:g}."
             )
-        if self.pin < 0 or self.host_ratio < 0 or self.external_rate < 0:
-            raise UsageError("pin, host ratio and external rate are 0 (off) or above.")
+        if self.pin < 0:
+            raise UsageError(f"pin is a number of tokens: 0 (off) or above, not {self.pin}.")
+        _zero_or_more("host ratio", self.host_ratio, "host tokens for each token of the pool")
+        _zero_or_more("external rate", self.external_rate, "tokens per second")
         if self.host_write not in WRITE_POLICIES:
             raise UnknownName("host write policy", self.host_write, WRITE_POLICIES)
         if self.external_rate and not self.host_ratio:
@@ -86,6 +88,12 @@ class Options:
         """
         profile = profile.with_page(self.page).with_policy(self.policy).with_evict(self.evict)
         profile = profile.with_page(-(-profile.page // unit) * unit)
+        chunk = profile.scheduler.chunk_tokens
+        if chunk is not None and profile.scheduler.align_chunks and profile.page > chunk:
+            raise UsageError(
+                f"{profile.name} computes at most {chunk} tokens of prompt in a step: a page holds 1 to "
+                f"{chunk} tokens, not {profile.page}."
+            )
         if self.host_ratio:
             profile = profile.with_radix(
                 host_ratio=self.host_ratio, host_write=self.host_write, external_rate=self.external_rate
@@ -118,3 +126,8 @@ def capacity_of_blocks(num_gpu_blocks: int, block: int) -> int:
 def _at_least_one(name: str, value: int | None, what: str) -> None:
     if value is not None and value < 1:
         raise UsageError(f"{name} must be at least 1 ({what}), not {value}.")
+
+
+def _zero_or_more(name: str, value: float, what: str) -> None:
+    if not (value >= 0 and isfinite(value)):
+        raise UsageError(f"{name} must be 0 (off) or above ({what}), not {value:g}.")

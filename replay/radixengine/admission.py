@@ -35,6 +35,10 @@ class Admission:
         self._share = share
         self._page = cache.page_size
         self._unit = cache.page_size if config.align_chunks else 1
+        if config.chunk_tokens is not None and config.chunk_tokens < self._unit:
+            raise ValueError(
+                f"chunks of {config.chunk_tokens} tokens never hold a whole page of {self._unit}"
+            )
         self._policy = policy_named(config.policy)
         self._rng = random.Random(config.seed)
 

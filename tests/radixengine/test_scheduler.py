@@ -35,6 +35,13 @@ def serve(
     return Scheduler(cache, Clockwork(), config, steps.append).run(jobs, **given), steps
 
 
+def test_a_page_that_no_chunk_can_hold_is_refused() -> None:
+    cache = RadixCache(64, RadixProfile(page_size=16))
+    with pytest.raises(ValueError, match="chunks of 8 tokens never hold a whole page of 16"):
+        Scheduler(cache, Clockwork(), replace(FREE, chunk_tokens=8))
+    assert Scheduler(cache, Clockwork(), replace(FREE, chunk_tokens=8, align_chunks=False))
+
+
 def prefilled(steps: list[Step]) -> list[list[int]]:
     return [[rid for rid, _, _ in step.prefill] for step in steps if step.prefill]
 

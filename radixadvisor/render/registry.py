@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from functools import cache
 
 from radixadvisor.errors import UnknownName
 from radixadvisor.records import Message, Request, Source, Tool, ToolCall, ToolSet
@@ -79,11 +80,13 @@ _PROBE_TOOLS = ToolSet((Tool("look_up", '{"type": "function", "function": {"name
 def template_hash(template: Renderer) -> str:
     """What identifies a template in reports: 16 hex digits, of its source where it has one."""
     own = getattr(template, "template_hash", None)
-    return own if isinstance(own, str) else _fingerprint(template)
+    return own if isinstance(own, str) else _fingerprint(type(template))
 
 
-def _fingerprint(template: Renderer) -> str:
+@cache
+def _fingerprint(family: Callable[[], Renderer]) -> str:
     """16 hex digits that change whenever a built-in template prints another text for fixed conversations."""
+    template = family()
     digest = hashlib.sha256()
     for first in (0, 1):
         for last in range(first + 1, len(_PROBE) + 1):

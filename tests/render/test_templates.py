@@ -222,6 +222,7 @@ def test_template_hashes_tell_templates_apart() -> None:
     same = {"llama3.1", "llama3.3"}
     assert len(set(hashes.values())) == len(hashes) - 1
     assert len({hashes[name] for name in same}) == 1
+    assert template_hash(renderer("QWEN3")) == hashes["qwen3"]
 
 
 def test_stripped_and_sliced_move_origins_along() -> None:

@@ -13,6 +13,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, TextIO
 
 import typer
@@ -82,6 +83,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         # A lone surrogate from a file name must not end a report.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return _fail("The current folder has been removed; change to another one.", EXIT_USAGE)
     try:
         return _run(arguments)
     finally:

@@ -227,3 +227,16 @@ def test_a_full_or_closed_standard_output_is_one_sentence(tmp_path: Path) -> Non
         assert result.returncode == 2
         assert result.stderr.startswith("radixadvisor: ")
         assert result.stderr.count("\n") == 1
+
+
+def test_a_folder_that_was_removed_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert main(["analyze", "log.jsonl"]) == 2
+    assert capsys.readouterr().err == (
+        "radixadvisor: The current folder has been removed; change to another one.\n"
+    )

@@ -57,6 +57,8 @@ def expand(names: Iterable[str | Path]) -> list[Input]:
 
 def _expand_one(name: str) -> list[Input]:
     if name == "-":
+        if sys.stdin is None:
+            raise UsageError("Standard input is closed; give a log file.")
         return [Input("-", None)]
     path = Path(name).expanduser()
     try:

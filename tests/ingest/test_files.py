@@ -110,6 +110,12 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(read.requests) == 300 and read.requests[0].source.file == "-"
 
 
+def test_a_closed_standard_input_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(UsageError, match="Standard input is closed"):
+        read_paths("-")
+
+
 def test_a_pipe_is_opened_once(tmp_path: Path) -> None:
     end, write = os.pipe()
     os.write(write, LINES[0])

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 __all__ = [
+    "LONGEST_OUTPUT",
     "Blocks",
     "CacheControl",
     "EditSpec",
@@ -25,6 +26,9 @@ __all__ = [
     "ToolSet",
     "Usage",
 ]
+
+LONGEST_OUTPUT = 1 << 24
+"""Tokens. No model writes as many: a greater length in a log is damage and counts as unknown."""
 
 
 @dataclass(frozen=True, slots=True)

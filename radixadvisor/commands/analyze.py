@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from radixadvisor.commands.options import ChatTemplate, Format, Json, Logs, NoColor, Out, Quiet, Tokenizer
+from radixadvisor.records import LONGEST_OUTPUT
 
 __all__ = ["analyze"]
 
@@ -26,7 +27,8 @@ def analyze(
     ] = None,
     kv_dtype: Annotated[str, typer.Option(metavar="NAME", help="Precision of that KV cache.")] = "bf16",
     output_tokens: Annotated[
-        int, typer.Option(min=0, help="Length of outputs for which the log has no length.")
+        int,
+        typer.Option(min=0, max=LONGEST_OUTPUT, help="Length of outputs for which the log has no length."),
     ] = 256,
     where: Annotated[
         list[str] | None,

@@ -9,6 +9,7 @@ import typer
 
 from radixadvisor.commands.options import ChatTemplate, Format, Json, Logs, NoColor, Quiet, Tokenizer
 from radixadvisor.errors import UnknownName, UsageError
+from radixadvisor.records import LONGEST_OUTPUT, Request
 
 if TYPE_CHECKING:
     from radixadvisor.ingest import SkipCounter
@@ -42,6 +43,7 @@ def convert(
         int | None,
         typer.Option(
             min=0,
+            max=LONGEST_OUTPUT,
             help="Length, in a hash trace, of outputs for which the log has none.",
             show_default=str(ASSUMED_OUTPUT),
         ),
@@ -58,9 +60,8 @@ def convert(
     """
     from radixadvisor.commands.output import note, progress
     from radixadvisor.ingest import no_usable_input, read_log
-    from radixadvisor.records import Request
     from radixadvisor.report.numbers import plural
-    from radixadvisor.report.write import require_writable
+    from radixadvisor.report.write import require_other, require_writable
     from radixadvisor.trace import TokenOptions, build_trace
     from radixadvisor.trace.exports import EXPORTS, save_requests
     from radixadvisor.trace.files import UNITS, save_hashes, save_parquet
@@ -74,6 +75,7 @@ def convert(
     require_writable(out.parent)
 
     log = read_log(logs, format)
+    require_other(out, log.files)
     if target in EXPORTS:
         options = TokenOptions(tokenizer, chat_template)
         requests = (record for record in log if isinstance(record, Request))

@@ -10,6 +10,7 @@ import typer
 
 from radixadvisor.commands.options import ChatTemplate, Format, Json, Logs, NoColor, Out, Quiet, Tokenizer
 from radixadvisor.errors import UnknownName, UsageError
+from radixadvisor.records import LONGEST_OUTPUT
 
 if TYPE_CHECKING:
     from radixadvisor.commands.runs import Setting
@@ -137,7 +138,8 @@ def simulate(
     tokenizer: Tokenizer = None,
     chat_template: ChatTemplate = None,
     output_tokens: Annotated[
-        int, typer.Option(min=0, help="Length of outputs for which the log has no length.")
+        int,
+        typer.Option(min=0, max=LONGEST_OUTPUT, help="Length of outputs for which the log has no length."),
     ] = 256,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Only the first N requests.", show_default=False)
@@ -152,7 +154,7 @@ def simulate(
     from radixadvisor.commands.output import emit, note, progress, screen
     from radixadvisor.commands.runs import shuffled, study_of
     from radixadvisor.report.study import require_exportable, to_json, write_export
-    from radixadvisor.report.write import DEFAULT_OUT, require_writable, write_file
+    from radixadvisor.report.write import DEFAULT_OUT, require_other, require_writable, write_file
 
     shaping = {
         "capacity": _pool(capacity, num_gpu_blocks, model, gpu, kv_dtype),
@@ -192,6 +194,8 @@ def simulate(
             progress=report_progress,
         )
         trace, log = open_trace(logs, trace_options)
+    if export is not None:
+        require_other(export, log.files)
     shared = {
         "hosted": hosted,
         "ttl": ttl,

@@ -6,6 +6,7 @@ Files that hold text from prompts can be read by their owner alone (0600); the o
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,7 @@ __all__ = [
     "REPORT_FILE",
     "SKILL_FILE",
     "Written",
+    "require_other",
     "require_writable",
     "write_file",
     "write_reports",
@@ -82,6 +84,16 @@ def require_writable(folder: Path) -> None:
         )
     if not os.access(existing, os.W_OK | os.X_OK):
         raise OutputError(f"Cannot write to {folder}: no permission. Choose another folder with --out DIR.")
+
+
+def require_other(path: Path, inputs: Iterable[str]) -> None:
+    """Keep a result from taking the place of the log that it is made from.
+
+    Raises:
+        OutputError: ``path`` is one of the input files.
+    """
+    if path.exists() and any(Path(name).exists() and path.samefile(name) for name in inputs):
+        raise OutputError(f"{path} is the log itself: name another file to write.")
 
 
 def _is_example(path: Path) -> bool:

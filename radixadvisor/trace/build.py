@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from radixadvisor.ingest import Log, SkipCounter
-from radixadvisor.records import Message, Output, Request, Skip
+from radixadvisor.records import LONGEST_OUTPUT, Message, Output, Request, Skip
 from radixadvisor.render.base import RenderError
 from radixadvisor.tokens.checked import SampledTokenizer, checked
 from radixadvisor.tokens.engine import TokenizerChoice, choose, pack
@@ -278,13 +278,21 @@ def _fill_outputs(trace: Trace) -> None:
                 trace.outputs[index] = pool.output_text(output.text)
         if trace.outputs[index]:
             trace.output_lengths[index] = len(trace.outputs[index]) // TOKEN_BYTES
-        elif output is not None and output.length is not None:
-            trace.output_lengths[index], source = output.length, "length only"
-        elif request.usage is not None and request.usage.completion is not None:
-            trace.output_lengths[index], source = request.usage.completion, "length only"
+        elif (length := _logged_length(request, output)) is not None:
+            if length <= LONGEST_OUTPUT:
+                trace.output_lengths[index], source = length, "length only"
+            else:
+                source = "assumed length"
         elif output is None:
             source = "assumed length"
         trace.output_sources[source] += 1
+
+
+def _logged_length(request: Request, output: Output | None) -> int | None:
+    """Output tokens as the log counts them."""
+    if output is not None and output.length is not None:
+        return output.length
+    return None if request.usage is None else request.usage.completion
 
 
 def _next_in_session(trace: Trace) -> dict[int, Request]:

@@ -118,6 +118,22 @@ def test_refusals(
     assert [path.name for path in folder.iterdir()] == ["empty.jsonl"]
 
 
+def test_a_log_is_never_replaced_by_its_own_conversion(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = folder / "log.jsonl"
+    content = Path(LOG).read_bytes()
+    log.write_bytes(content)
+    (folder / "link.jsonl").symlink_to(log)
+    for name in ("log.jsonl", "./log.jsonl", "link.jsonl"):
+        arguments = ["convert", str(log), "-o", name, "--to", "mooncake", "--salt", "s"]
+        assert main(arguments) == 2
+        assert "is the log itself: name another file" in capsys.readouterr().err
+        assert log.read_bytes() == content
+    assert main(["convert", str(log), "-o", "log.jsonl", "--to", "openai"]) == 2
+    assert log.read_bytes() == content
+
+
 AIRLINE = [
     {"role": "system", "content": [{"type": "text", "text": "S", "cache_control": {"type": "ephemeral"}}]},
     {"role": "user", "content": "hi"},

@@ -189,3 +189,29 @@ def test_refusals(
     assert shown.err.startswith("radixadvisor: ")
     assert shown.err.count("\n") == 1
     assert list(folder.iterdir()) == []
+
+
+def test_an_export_never_replaces_the_log(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = folder / "log.csv"
+    log.write_text("id,prompt\n1,What is a prefix?\n2,What is a page?\n")
+    content = log.read_bytes()
+    assert main(["simulate", "log.csv", "--export", "log.csv"]) == 2
+    assert "log.csv is the log itself: name another file" in capsys.readouterr().err
+    assert log.read_bytes() == content
+
+
+def test_an_impossible_output_length_counts_as_unknown(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {"timestamp": 0, "input_length": 600, "hash_ids": [1, 2]}
+    trace = "".join(json.dumps(row | {"output_length": length}) + "\n" for length in (3, 10**12))
+    (folder / "trace.jsonl").write_text(trace)
+    call = {"model": "qwen2.5-7b", "messages": [{"role": "user", "content": "hi"}]}
+    usage = {"usage": {"prompt_tokens": 5, "completion_tokens": 5_000_000_000}}
+    (folder / "chat.jsonl").write_text(json.dumps(call | usage) + "\n")
+    for log, requests in (("trace.jsonl", 2), ("chat.jsonl", 1)):
+        assert study(capsys, log=log)["requests"] == requests
+        assert main(["analyze", log, "--json"]) == 0
+        report = json.loads(capsys.readouterr().out)
+        assert report["totals"]["output_tokens"] == (259 if requests == 2 else 256)
+        assert any("256 tokens" in made["text"] for made in report["assumptions"])

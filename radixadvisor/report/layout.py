@@ -67,14 +67,17 @@ class Screen:
 
 
 def grid(*columns: str, header: bool = True) -> Table:
-    """A table without lines. A column starting with ``>`` is right-aligned, ``*`` takes what room is left."""
+    """A table without lines. A column starting with ``>`` is right-aligned, ``*`` takes what room is left.
+
+    Where room is short the words of a left-aligned column wrap, so that figures stay whole.
+    """
     table = Table(box=None, show_header=header, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     for column in columns:
         table.add_column(
             Text(column.lstrip(">*")),
             justify="right" if column.startswith(">") else "left",
-            no_wrap=True,
-            overflow="ellipsis",
+            no_wrap=column.startswith((">", "*")),
+            overflow="ellipsis" if column.startswith((">", "*")) else "fold",
             ratio=1 if column.startswith("*") else None,
         )
     table.expand = any(column.startswith("*") for column in columns)

@@ -66,6 +66,15 @@ def test_no_line_is_wider_than_the_screen(analysis: Analysis, width: int, unicod
     assert "1,200,000" in text
 
 
+def test_a_narrow_screen_shortens_no_figure() -> None:
+    def figures(width: int, title: str, end: str) -> list[str]:
+        text = render(ordinary(), Screen(width))
+        return re.findall(r"[\d,.]+%|\d+,\d{3}", text[text.index(title) : text.index(end)])
+
+    for title, end in (("\ncache ", "* headline"), ("Where each", "Bounds")):
+        assert figures(40, title, end) == figures(80, title, end) != []
+
+
 @pytest.mark.parametrize("width", [80, 140])
 def test_a_screen_and_a_half_holds_it(width: int) -> None:
     base = ordinary()

@@ -75,7 +75,7 @@ def convert(
     require_writable(out.parent)
 
     log = read_log(logs, format)
-    require_other(out, log.files)
+    require_other(out, log.paths)
     if target in EXPORTS:
         options = TokenOptions(tokenizer, chat_template)
         requests = (record for record in log if isinstance(record, Request))

@@ -195,7 +195,7 @@ def simulate(
         )
         trace, log = open_trace(logs, trace_options)
     if export is not None:
-        require_other(export, log.files)
+        require_other(export, log.paths)
     shared = {
         "hosted": hosted,
         "ttl": ttl,

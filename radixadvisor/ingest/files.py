@@ -69,7 +69,7 @@ def _expand_one(name: str) -> list[Input]:
         if path.exists():
             if not os.access(path, os.R_OK):
                 raise UsageError(f"Cannot read {name}: permission denied.")
-            return [Input(name, path)]
+            return [Input(_valid(name), path)]
     except (OSError, ValueError) as error:
         raise UsageError(f"Cannot read {name}: {_why(error)}.") from None
     if glob.has_magic(name):
@@ -80,6 +80,11 @@ def _expand_one(name: str) -> list[Input]:
             raise UsageError(f"No file matches {name}.")
         return [item for match in matches for item in _expand_one(match)]
     raise UsageError(f"There is no file {name}; check the path (the current folder is {Path.cwd()}).")
+
+
+def _valid(name: str) -> str:
+    """A file name as text that any encoding takes; bytes that are no UTF-8 become escapes."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _why(error: Exception) -> str:

@@ -137,6 +137,7 @@ class Log:
 
     Attributes:
         files: the inputs as named.
+        paths: those of them that are files.
         dialect, evidence, second: how the first input is read, why, and the next best guess.
         skips: what was skipped so far.
         requests: how many requests were read so far.
@@ -155,6 +156,7 @@ class Log:
         if self._first is None:
             first.stream.close()
         self.files = [item.name for item in inputs]
+        self.paths = [item.path for item in inputs if item.path is not None]
         self.dialect = detection.dialect.name
         self.evidence = detection.evidence
         self.second = detection.second

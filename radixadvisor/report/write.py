@@ -86,13 +86,13 @@ def require_writable(folder: Path) -> None:
         raise OutputError(f"Cannot write to {folder}: no permission. Choose another folder with --out DIR.")
 
 
-def require_other(path: Path, inputs: Iterable[str]) -> None:
+def require_other(path: Path, inputs: Iterable[Path]) -> None:
     """Keep a result from taking the place of the log that it is made from.
 
     Raises:
         OutputError: ``path`` is one of the input files.
     """
-    if path.exists() and any(Path(name).exists() and path.samefile(name) for name in inputs):
+    if path.exists() and any(name.exists() and path.samefile(name) for name in inputs):
         raise OutputError(f"{path} is the log itself: name another file to write.")
 
 

@@ -97,6 +97,14 @@ def test_a_name_that_looks_like_a_glob_but_exists_is_a_file(tmp_path: Path) -> N
     assert len(read_bytes(tmp_path, LOG, "run[1].jsonl").requests) == 300
 
 
+def test_a_name_that_is_no_utf8_is_named_in_escapes(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"log\xff.jsonl")
+    path.write_bytes(LINES[0] + b"\nbad\n")
+    read = read_paths(path)
+    assert read.requests[0].source.file == str(tmp_path / "log\\xff.jsonl")
+    assert read.skips[0].source.file.isascii()
+
+
 def test_equal_messages_are_one_object_across_files(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).write_bytes(LINES[0])

@@ -1,6 +1,6 @@
 """Damaged examples of every dialect: no traceback, nothing executed, time and memory within bounds.
 
-Half a second for each example in every run; a minute with ``-m nightly``.
+Two seconds for each example in every run; a minute with ``-m nightly``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from radixadvisor.records import Request, Skip
 from tests.ingest.forms import FORMS
 
 EXAMPLES = Path(__file__).parents[1] / "data" / "formats"
-SHORT, LONG = 0.5, 60.0  # seconds for each example
+SHORT, LONG = 2.0, 60.0  # seconds for each example
 SLOWEST = 10.0  # seconds for one small log: a hang, whatever the machine
 DEEPEST = 40  # keys on the way to a value that is changed
 MEMORY = 1 << 30  # bytes that a whole run may take on top of what it started with

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from radixadvisor.analysis.columns import requests_of
 from radixadvisor.analysis.hosted import HOSTED_REASONS
 from radixadvisor.analysis.sampling import LOWER_BOUNDS, sampled
-from radixadvisor.errors import UsageError
 from radixadvisor.ingest import Log
 from radixadvisor.report.study import Run, Study
 from radixadvisor.results import LedgerRow
@@ -20,10 +19,8 @@ from radixadvisor.simulate.options import Options
 from radixadvisor.simulate.profiles import BLOCKS, RADIX, EngineProfile
 from radixadvisor.simulate.requests import Requests
 from radixadvisor.simulate.run import simulate
-from radixadvisor.simulate.sections import shuffle_sections
 from radixadvisor.simulate.steps import hosted_ledger_steps, ledger_steps
-from radixadvisor.trace import TokenOptions, Trace
-from radixadvisor.trace.build import TraceBuilder
+from radixadvisor.trace import Trace
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +28,7 @@ if TYPE_CHECKING:
 
     Counts = NDArray[np.int64]
 
-__all__ = ["EngineSetting", "HostedSetting", "Setting", "shuffled", "study_of"]
+__all__ = ["EngineSetting", "HostedSetting", "Setting", "study_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,24 +49,6 @@ class HostedSetting:
 
 
 Setting = EngineSetting | HostedSetting
-
-
-def shuffled(trace: Trace, options: TokenOptions, seed: int) -> Trace:
-    """The trace of the same requests with the sections of each prompt in a random order.
-
-    Raises:
-        UsageError: no prompt has sections that could be shuffled.
-    """
-    builder = TraceBuilder(options)
-    changed = 0
-    for old, new in zip(trace.requests, shuffle_sections(trace.requests, seed), strict=True):
-        changed += new is not None
-        builder.add(new or old)
-    if not changed:
-        raise UsageError(
-            "--shuffle-sections needs prompts as text with two sections or more: this log has none."
-        )
-    return builder.finish(trace.skips)
 
 
 def study_of(

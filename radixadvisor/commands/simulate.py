@@ -151,8 +151,9 @@ def simulate(
 ) -> None:
     """Simulate what a log would get from an engine's cache and scheduler, or from a hosted API's cache."""
     from radixadvisor.analysis import AnalyzeOptions, open_trace
+    from radixadvisor.analysis.shuffled import shuffled
     from radixadvisor.commands.output import emit, note, progress, screen
-    from radixadvisor.commands.runs import shuffled, study_of
+    from radixadvisor.commands.runs import study_of
     from radixadvisor.report.study import require_exportable, to_json, write_export
     from radixadvisor.report.write import DEFAULT_OUT, require_other, require_writable, write_file
 

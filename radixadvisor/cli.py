@@ -22,6 +22,7 @@ from radixadvisor.commands.analyze import analyze
 from radixadvisor.commands.convert import convert
 from radixadvisor.commands.explain import explain
 from radixadvisor.commands.formats import formats
+from radixadvisor.commands.replay import replay
 from radixadvisor.commands.rules import rules
 from radixadvisor.commands.simulate import simulate
 from radixadvisor.errors import AdvisorError
@@ -53,6 +54,7 @@ app.command()(analyze)
 app.command()(convert)
 app.command()(explain)
 app.command()(formats)
+app.command()(replay)
 app.command()(rules)
 app.command()(simulate)
 

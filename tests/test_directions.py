@@ -22,6 +22,7 @@ ROOMS = [
         "results_advice",
         "results",
         "analysis",
+        "replaying",
         "report",
     ],
     *["commands", "cli"],

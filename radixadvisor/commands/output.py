@@ -14,7 +14,7 @@ from radixadvisor.errors import OutputError
 if TYPE_CHECKING:
     from radixadvisor.report.terminal import Screen
 
-__all__ = ["emit", "note", "progress", "screen"]
+__all__ = ["emit", "note", "progress", "screen", "stages"]
 
 _NARROWEST = 40
 
@@ -77,3 +77,18 @@ def progress(*, quiet: bool, no_color: bool) -> Iterator[Callable[[int], None] |
     with Progress(*columns, console=Console(stderr=True, no_color=no_color or None), transient=True) as shown:
         task = shown.add_task("requests", total=None)
         yield lambda done: shown.update(task, completed=done)
+
+
+@contextmanager
+def stages(*, quiet: bool, no_color: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar of how much is done of how much on standard error, if a person watches it; else None."""
+    if quiet or sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn("replay"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=Console(stderr=True, no_color=no_color or None), transient=True) as shown:
+        task = shown.add_task("replay", total=None)
+        yield lambda done, total: shown.update(task, completed=done, total=total)

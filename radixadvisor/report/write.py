@@ -21,6 +21,7 @@ __all__ = [
     "REPORT_FILE",
     "SKILL_FILE",
     "Written",
+    "is_example",
     "require_other",
     "require_writable",
     "write_file",
@@ -53,7 +54,7 @@ def write_reports(analysis: Analysis, out: Path | None) -> Written:
     private = any(branch.excerpt for branch in analysis.branches)
     report = write_file(folder / REPORT_FILE, to_json(analysis), private=private)
     skill = folder / SKILL_FILE
-    if out is None and _is_example(skill):
+    if out is None and is_example(skill):
         return Written((report,), skill)
     return Written((report, write_file(skill, to_markdown(analysis).encode(), private=private)), None)
 
@@ -96,7 +97,8 @@ def require_other(path: Path, inputs: Iterable[Path]) -> None:
         raise OutputError(f"{path} is the log itself: name another file to write.")
 
 
-def _is_example(path: Path) -> bool:
+def is_example(path: Path) -> bool:
+    """Whether a skill report is the example that a repository keeps."""
     try:
         head = path.read_text(encoding="utf-8", errors="replace")[:4096]
     except OSError:

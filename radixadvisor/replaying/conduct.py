@@ -1,0 +1,290 @@
+"""The conductor of a replay: from a trace to runs on a model, each set against what was expected."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from radixengine.cache import TOKEN_BYTES
+from radixengine.jobs import Job
+from radixengine.shapes import ModelShape
+
+from radixadvisor.errors import UsageError
+from radixadvisor.ingest import Log
+from radixadvisor.replaying.agreement import TOLERANCES, agreement
+from radixadvisor.replaying.claims import claims_of
+from radixadvisor.replaying.expected import Setting, hits, with_outputs
+from radixadvisor.replaying.machine import Machine, choose_model
+from radixadvisor.replaying.measured import result_of, typical
+from radixadvisor.replaying.options import ReplayOptions
+from radixadvisor.replaying.orders import Order, orders_of
+from radixadvisor.replaying.results import Agreement, OrderInfo, Replay, RunResult
+from radixadvisor.replaying.sizing import Sizing, distinct_tokens, size_of
+from radixadvisor.replaying.vocabulary import ids_for
+from radixadvisor.simulate.profiles import engine
+from radixadvisor.trace import TokenOptions, Trace
+
+if TYPE_CHECKING:
+    from radixengine.results import EngineRun
+
+__all__ = ["replay_trace"]
+
+_ENGINE = "sglang"
+_POLICIES = ("fcfs", "lpm", "dfs-weight")
+_CLIENTS = 8
+_CROWD = 32
+"""Clients of a matrix: as many as make a queue that policies can order."""
+
+_PRESSURE = 5
+"""The pool of a matrix holds the longest request and one part in so many of the distinct prompt tokens."""
+
+Progress = Callable[[int, int], None]
+"""Called with the requests served so far and those there are, over all runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """One setting on one order. ``expected``: hits by request."""
+
+    order: Order
+    jobs: tuple[Job, ...]
+    setting: Setting
+    expected: dict[int, int]
+
+
+def replay_trace(
+    trace: Trace, log: Log, options: ReplayOptions, tokens: TokenOptions, progress: Progress | None = None
+) -> Replay:
+    """Run a log on a model as ``options`` say. KeyboardInterrupt ends it with what is measured by then.
+
+    Raises:
+        UsageError: the log lacks what an option needs, or the model or the engine cannot take it.
+    """
+    if options.arrivals and not trace.timed:
+        raise UsageError("--arrivals needs a timestamp with every request; this log lacks some.")
+    choice = choose_model(options, _models(trace))
+    machine = Machine(options, choice)
+    sizing = size_of(
+        trace.order,
+        trace.lengths,
+        device=options.device,
+        limited=options.limit is not None,
+        scale=options.scale,
+        max_new=options.max_new,
+    )
+    vocab = None if machine.random else machine.shape.vocab
+    orders, missing = orders_of(
+        trace,
+        sizing.chosen,
+        ids_for(trace, sizing.chosen, sizing.scale, vocab),
+        rewritten=options.matrix,
+        shuffled_with=tokens if options.matrix or options.shuffled else None,
+        seed=options.seed,
+    )
+    namespaces = [trace.namespace(index) for index in sizing.chosen]
+    infos = [
+        OrderInfo(
+            order.name, order.tokens, distinct_tokens(list(order.prompts.values()), namespaces), order.edits
+        )
+        for order in orders
+    ]
+    jobs = {order.name: _jobs(trace, order, sizing, options) for order in orders}
+    clients = None if options.arrivals else options.concurrency or (_CROWD if options.matrix else _CLIENTS)
+    capacity, notes = _capacity(options, machine, jobs, infos)
+    base = Setting(
+        cache=True,
+        capacity=capacity,
+        page=options.page,
+        host_ratio=options.host_ratio,
+        scheduler=replace(engine(_ENGINE).scheduler, seed=options.seed),
+        clients=clients,
+    )
+    plans = _plans(orders, jobs, base, options)
+    runs, complete = _run_all(plans, machine, options, progress)
+    return Replay(
+        files=tuple(log.files),
+        dialect=log.dialect,
+        requests=len(sizing.chosen),
+        skipped=trace.skips.total,
+        ids={index: trace.requests[index].id for index in sizing.chosen},
+        setup={
+            **machine.facts(),
+            "scale": sizing.scale,
+            "max_new": sizing.max_new,
+            "capacity": capacity,
+            "page": options.page,
+            "host_ratio": options.host_ratio,
+            "clients": clients,
+            "arrivals": options.arrivals,
+            "speedup": options.speedup,
+            "repeat": options.repeat,
+            "tolerance": _tolerance(options, machine),
+            "seed": options.seed,
+        },
+        orders=tuple(infos),
+        runs=runs,
+        claims=claims_of(runs),
+        notes=(*([choice.note] if choice.note else []), *sizing.notes, *notes),
+        not_evaluated={f"orders.{name}": reason for name, reason in missing.items()},
+        complete=complete,
+    )
+
+
+def _models(trace: Trace) -> list[str]:
+    return [name for name, _ in Counter(request.model for request in trace.requests).most_common()]
+
+
+def _jobs(trace: Trace, order: Order, sizing: Sizing, options: ReplayOptions) -> tuple[Job, ...]:
+    """The requests in order of arrival, as the engine takes them."""
+    first = trace.requests[sizing.chosen[0]].arrival or 0.0
+    found = []
+    for index in sizing.chosen:
+        request = trace.requests[index]
+        wanted = -(-trace.output_lengths[index] // sizing.scale)
+        found.append(
+            Job(
+                rid=index,
+                prompt=order.prompts[index],
+                arrival=((request.arrival or 0.0) - first) / options.speedup if options.arrivals else 0.0,
+                namespace=trace.namespace(index),
+                priority=request.priority,
+                max_new=min(max(wanted, 1), sizing.max_new),
+            )
+        )
+    return tuple(found)
+
+
+def _capacity(
+    options: ReplayOptions, machine: Machine, jobs: dict[str, tuple[Job, ...]], infos: Sequence[OrderInfo]
+) -> tuple[int, list[str]]:
+    """The pool, and what has to be said of it."""
+    page = options.page
+    room = machine.room(options.host_ratio) // page * page
+    if options.capacity is not None:
+        if options.capacity > room:
+            raise UsageError(
+                f"A pool of {options.capacity} tokens does not fit the memory that is free; {room} would."
+            )
+        return options.capacity, []
+    if options.matrix:
+        longest = max(_size(job) for made in jobs.values() for job in made)
+        fewest = min(infos, key=lambda info: info.distinct_tokens)
+        wanted = longest + fewest.distinct_tokens // _PRESSURE + 2 * page
+        note = (
+            f"the pool of {wanted // page * page} tokens puts the cache under pressure: it holds the longest "
+            f"request and a fifth of the distinct tokens; --capacity N sets another"
+        )
+    else:
+        wanted = max(sum(_size(job) + 2 * page for job in made) for made in jobs.values())
+        note = ""
+    capacity = min(wanted // page * page, room)
+    if capacity < wanted // page * page:
+        note = f"the pool is limited to {capacity} tokens by the memory that is free"
+    return capacity, [note] if note else []
+
+
+def _size(job: Job) -> int:
+    """Tokens of prompt and output."""
+    return len(job.prompt) // TOKEN_BYTES + (job.max_new or 0)
+
+
+def _plans(
+    orders: Sequence[Order], jobs: dict[str, tuple[Job, ...]], base: Setting, options: ReplayOptions
+) -> list[_Plan]:
+    """Without a cache, then with it: under every policy of a matrix, else under the one that is expected to
+    hit most.
+    """
+    plans = []
+    chosen: list[Setting] | None = None
+    for order in orders:
+        made = jobs[order.name]
+        off = _off(base)
+        plans.append(_Plan(order, made, off, hits(with_outputs(made), off)))
+        settings = [_with_policy(base, policy) for policy in options.policies or _POLICIES]
+        expected = {setting.label: hits(with_outputs(made), setting) for setting in chosen or settings}
+        if chosen is None and not options.matrix and options.policies is None:
+            chosen = [max(settings, key=lambda setting: sum(expected[setting.label].values()))]
+        plans += [_Plan(order, made, setting, expected[setting.label]) for setting in chosen or settings]
+    return plans
+
+
+def _off(base: Setting) -> Setting:
+    return replace(base, cache=False, host_ratio=0.0)
+
+
+def _with_policy(base: Setting, policy: str) -> Setting:
+    return replace(base, scheduler=replace(base.scheduler, policy=policy))
+
+
+def _run_all(
+    plans: Sequence[_Plan], machine: Machine, options: ReplayOptions, progress: Progress | None
+) -> tuple[tuple[RunResult, ...], bool]:
+    """The results, and whether all runs came to their end.
+
+    The repeats of the settings on one order take turns, so that a machine that grows slower does so for all.
+    """
+    total = sum(len(plan.jobs) for plan in plans) * options.repeat
+    served = _Served(total, progress)
+    results: list[RunResult] = []
+    complete = True
+    for _, group in groupby(plans, key=lambda plan: plan.order.name):
+        members = list(group)
+        runs: list[list[EngineRun]] = [[] for _ in members]
+        try:
+            for _ in range(options.repeat):
+                for plan, made in zip(members, runs, strict=True):
+                    made.append(machine.run(plan.jobs, plan.setting, served))
+                    if not made[-1].complete:
+                        raise KeyboardInterrupt
+                    served.before += len(plan.jobs)
+        except KeyboardInterrupt:
+            complete = False
+        results += _results(members, runs, machine.shape, _tolerance(options, machine))
+        if not complete:
+            break
+    return tuple(results), complete
+
+
+@dataclass(slots=True)
+class _Served:
+    """Adds the requests of earlier runs to those of the present one."""
+
+    total: int
+    progress: Progress | None
+    before: int = 0
+
+    def __call__(self, count: int) -> None:
+        if self.progress is not None:
+            self.progress(self.before + count, self.total)
+
+
+def _results(
+    plans: Sequence[_Plan], runs: Sequence[Sequence[EngineRun]], shape: ModelShape, tolerance: float
+) -> list[RunResult]:
+    without = typical(runs[0]) if runs[0] else None
+    return [
+        result_of(
+            plan.order.name,
+            plan.setting,
+            plan.jobs,
+            made,
+            plan.expected,
+            shape,
+            _worst(without, made, tolerance) if plan.setting.cache and without else None,
+        )
+        for plan, made in zip(plans, runs, strict=True)
+        if made
+    ]
+
+
+def _worst(without: EngineRun, runs: Sequence[EngineRun], tolerance: float) -> Agreement:
+    """The comparison of the repeat that agrees least."""
+    found = [agreement(without, run, tolerance) for run in runs]
+    return max(found, key=lambda one: (len(one.failures), len(one.differences)))
+
+
+def _tolerance(options: ReplayOptions, machine: Machine) -> float:
+    return TOLERANCES[machine.dtype] if options.tolerance is None else options.tolerance

@@ -6,28 +6,52 @@ evicted; it holds whatever was ever copied to the host.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from radixengine.evict import LeafHeap, Rank, eviction_rank
 from radixengine.nodes import Node
+from radixengine.pool import PoolError, SlotPool
 from radixengine.tree import RadixTree
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from radixengine.profile import RadixProfile
 
 # Hit count at which a node is copied to the host; None: when it leaves the device.
 WRITE_POLICIES: dict[str, int | None] = {"write_through": 1, "write_through_selective": 2, "write_back": None}
 
 
-class HostTier:
-    """``capacity`` tokens of host memory for the nodes of ``tree``."""
+class Copies(Protocol):
+    """Moves KV between the device's slots and the host's, both int32 of equal length."""
 
-    __slots__ = ("_heap", "_threshold", "_tree", "capacity", "external", "used")
+    def to_host(self, device: NDArray[Any], host: NDArray[Any]) -> None:
+        """Copy what the device's slots hold now, before anything is written to them again."""
+
+    def to_device(self, host: NDArray[Any], device: NDArray[Any]) -> None:
+        """Copy back, before the next forward pass reads the device's slots."""
+
+
+class HostTier:
+    """``capacity`` tokens of host memory for the nodes of ``tree``.
+
+    With ``copies`` every token has a real slot on the host too, and KV moves; otherwise tokens are counted.
+    """
+
+    __slots__ = ("_copies", "_heap", "_slots", "_threshold", "_tree", "capacity", "external", "used")
 
     def __init__(
-        self, tree: RadixTree, capacity: int, write_policy: str, rank: Rank, external: ExternalStore | None
+        self,
+        tree: RadixTree,
+        capacity: int,
+        write_policy: str,
+        rank: Rank,
+        external: ExternalStore | None,
+        copies: Copies | None = None,
     ) -> None:
         self._tree = tree
+        self._copies = copies
+        self._slots = None if copies is None else SlotPool(capacity, tree.page_size)
         self._threshold = WRITE_POLICIES[write_policy]
         self._heap = LeafHeap(rank, _host_leaf)
         self.capacity = capacity
@@ -57,8 +81,16 @@ class HostTier:
         if self.make_room(node.tokens):
             node.backed = True
             self.used += node.tokens
+            if self._copies is not None and self._slots is not None and node.slots is not None:
+                node.host_slots = self._slots.take_slots(node.tokens)
+                self._copies.to_host(node.slots, node.host_slots)
             if self.external is not None:
                 self.external.store(self._tree.path(node))
+
+    def load(self, node: Node) -> None:
+        """``node`` has been given slots on the device: fill them."""
+        if self._copies is not None and node.slots is not None and node.host_slots is not None:
+            self._copies.to_device(node.host_slots, node.slots)
 
     def make_room(self, tokens: int) -> bool:
         """Evict host-only leaves until ``tokens`` are free; whether they are."""
@@ -84,13 +116,44 @@ class HostTier:
         self._tree.settle(self._tree.graft(node, key, start, stop))
         self.used += stop - start
 
+    def audit(self, nodes: list[Node]) -> None:
+        """Recount; every slot of the host is in exactly one place. Raises PoolError."""
+        import numpy as np
+
+        backed = [node for node in nodes if node.backed]
+        held = sum(node.tokens for node in backed)
+        if held != self.used or held > self.capacity:
+            raise PoolError(f"{held} tokens on the host, {self.used} counted")
+        if self._slots is None:
+            return
+        places = [
+            self._slots.free_slots(),
+            *(node.host_slots for node in backed if node.host_slots is not None),
+        ]
+        if not np.array_equal(np.sort(np.concatenate(places)), np.arange(self._slots.total)):
+            raise PoolError("a slot of the host is in two places or in none")
+
     def _remove(self, node: Node) -> None:
         self.used -= node.tokens
+        if self._slots is not None and node.host_slots is not None:
+            self._slots.give_slots(node.host_slots)
+            node.host_slots = None
         self._tree.remove(node)
 
 
-def build_tiers(tree: RadixTree, capacity: int, profile: RadixProfile) -> HostTier | None:
-    """The tiers that a profile asks for behind a device of ``capacity`` tokens."""
+def host_tokens(capacity: int, profile: RadixProfile) -> int:
+    """Tokens of the host tier behind a device of ``capacity`` tokens, in whole pages."""
+    return int(capacity * profile.host_ratio) // profile.page_size * profile.page_size
+
+
+def build_tiers(
+    tree: RadixTree, capacity: int, profile: RadixProfile, copies: Copies | None = None
+) -> HostTier | None:
+    """The tiers that a profile asks for behind a device of ``capacity`` tokens.
+
+    Raises:
+        ValueError: KV is to be copied to a host tier that cannot hold a page.
+    """
     if not profile.host_ratio:
         return None
     page = profile.page_size
@@ -103,8 +166,8 @@ def build_tiers(tree: RadixTree, capacity: int, profile: RadixProfile) -> HostTi
             profile.prefetch_timeout,
             profile.prefetch_timeout_per_token,
         )
-    room = int(capacity * profile.host_ratio) // page * page
-    return HostTier(tree, room, profile.host_write, eviction_rank(profile.evict), external)
+    room = host_tokens(capacity, profile)
+    return HostTier(tree, room, profile.host_write, eviction_rank(profile.evict), external, copies)
 
 
 class Prefetch(NamedTuple):

@@ -32,6 +32,7 @@ class Node:
         "created",
         "edge",
         "hits",
+        "host_slots",
         "live",
         "lock",
         "parent",
@@ -56,6 +57,7 @@ class Node:
         self.resident = True
         self.backed = False
         self.slots: NDArray[Any] | None = None
+        self.host_slots: NDArray[Any] | None = None
 
     @property
     def tokens(self) -> int:

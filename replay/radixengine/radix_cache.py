@@ -5,7 +5,7 @@ from __future__ import annotations
 from radixengine.cache import TOKEN_BYTES, Match, Occupancy, Sequence, decode_in_turn
 from radixengine.evictor import Evictor
 from radixengine.holding import Holding, Ledger
-from radixengine.host import build_tiers
+from radixengine.host import Copies, build_tiers
 from radixengine.pool import PoolError
 from radixengine.profile import RadixProfile
 from radixengine.table import RequestTable
@@ -17,11 +17,16 @@ __all__ = ["RadixCache", "RadixProfile"]
 class RadixCache:
     """A finite radix cache of ``capacity`` tokens; see the PrefixCache protocol.
 
-    With ``table`` every token has a real slot: nodes and table rows carry slot numbers.
+    With ``table`` every token has a real slot: nodes and table rows carry slot numbers. With ``copies`` KV
+    really moves between the device and a host tier.
     """
 
     def __init__(
-        self, capacity: int, profile: RadixProfile | None = None, table: RequestTable | None = None
+        self,
+        capacity: int,
+        profile: RadixProfile | None = None,
+        table: RequestTable | None = None,
+        copies: Copies | None = None,
     ) -> None:
         self.profile = profile = profile or RadixProfile()
         self.page_size = profile.page_size
@@ -32,7 +37,7 @@ class RadixCache:
         self.ledger = Ledger(capacity, profile.page_size, table)
         self._pool = self.ledger.pool
         self.capacity = self._pool.total
-        self.host = build_tiers(self.tree, self.capacity, profile)
+        self.host = build_tiers(self.tree, self.capacity, profile, copies)
         self._evictor = Evictor(self.tree, self.ledger, profile, self.host)
 
     @property
@@ -96,6 +101,8 @@ class RadixCache:
         above = len(self.tree.path(holding.node))
         for node in self.tree.path(holding.locked)[above:]:
             self.tree.restore(node, self.ledger.take_for_node(node))
+            if self.host is not None:
+                self.host.load(node)
         holding.node = holding.locked
         holding.host = 0
         holding.cached += tokens
@@ -215,9 +222,7 @@ class RadixCache:
             raise PoolError(f"tokens are missing or counted twice: {now}")
         nodes = [node for _, node, _ in self.tree.walk()]
         if self.host is not None:
-            backed = sum(node.tokens for node in nodes if node.backed)
-            if backed != self.host.used or backed > self.host.capacity:
-                raise PoolError(f"{backed} tokens on the host, {self.host.used} counted")
+            self.host.audit(nodes)
         if running is not None:
             self.ledger.audit(nodes, [_holding(seq) for seq in running])
 

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PoolPeaks:
-    """The most tokens that the device's pool held at the end of any step.
+    """The most tokens that the device's pool held in any step.
 
-    ``used``: not free; ``running``: locked by or owned by running requests; ``evictable``: cached only.
+    ``used``: not free; ``running``: locked or owned by running requests; ``evictable``: cached only, at the
+    end of a step.
     """
 
     capacity: int

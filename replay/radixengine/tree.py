@@ -199,6 +199,8 @@ class RadixTree(NodeStore):
         node.parent = upper
         if node.slots is not None:
             upper.slots, node.slots = node.slots[: size // TOKEN_BYTES], node.slots[size // TOKEN_BYTES :]
+        if (host := node.host_slots) is not None:
+            upper.host_slots, node.host_slots = host[: size // TOKEN_BYTES], host[size // TOKEN_BYTES :]
         parent.children[upper.edge[: self.unit]] = upper
         self.nodes += 1
         if self.refresh_tail:

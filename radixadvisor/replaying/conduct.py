@@ -16,7 +16,7 @@ from radixadvisor.errors import UsageError
 from radixadvisor.ingest import Log
 from radixadvisor.replaying.agreement import TOLERANCES, agreement
 from radixadvisor.replaying.claims import claims_of
-from radixadvisor.replaying.expected import Setting, hits, with_outputs
+from radixadvisor.replaying.expected import Setting, expected_hits
 from radixadvisor.replaying.machine import Machine, choose_model
 from radixadvisor.replaying.measured import result_of, typical
 from radixadvisor.replaying.options import ReplayOptions
@@ -202,9 +202,9 @@ def _plans(
     for order in orders:
         made = jobs[order.name]
         off = _off(base)
-        plans.append(_Plan(order, made, off, hits(with_outputs(made), off)))
+        plans.append(_Plan(order, made, off, expected_hits(made, off)))
         settings = [_with_policy(base, policy) for policy in options.policies or _POLICIES]
-        expected = {setting.label: hits(with_outputs(made), setting) for setting in chosen or settings}
+        expected = {setting.label: expected_hits(made, setting) for setting in chosen or settings}
         if chosen is None and not options.matrix and options.policies is None:
             chosen = [max(settings, key=lambda setting: sum(expected[setting.label].values()))]
         plans += [_Plan(order, made, setting, expected[setting.label]) for setting in chosen or settings]

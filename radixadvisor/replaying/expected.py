@@ -6,20 +6,19 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from radixengine.cache import PrefixCache
 from radixengine.cache import Sequence as Served
 from radixengine.config import SchedulerConfig
-from radixengine.executor import Batch, Executor, Outcome
-from radixengine.jobs import Job
-from radixengine.no_cache import NoCache
+from radixengine.jobs import Job, Record
+from radixengine.options import EngineOptions
 from radixengine.profile import RadixProfile
-from radixengine.radix_cache import RadixCache
-from radixengine.scheduler import Scheduler, Step
+from radixengine.recorded import simulate_recorded, simulated_cache
+from radixengine.results import EngineRun
+from radixengine.scheduler import Scheduler
 from radixengine.serial import serve
 
 from radixadvisor.simulate.cost import LinearCost
 
-__all__ = ["Setting", "Timed", "hits", "with_outputs"]
+__all__ = ["Setting", "expected_hits", "recorded_hits", "with_outputs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,41 +39,54 @@ class Setting:
         """``off``, or the policy."""
         return self.scheduler.policy if self.cache else "off"
 
-    def build(self) -> PrefixCache:
-        """The empty cache."""
-        if not self.cache:
-            return NoCache(self.capacity, self.page)
-        return RadixCache(self.capacity, RadixProfile(page_size=self.page, host_ratio=self.host_ratio))
+    def engine(self, backend: str = "auto", threads: int | None = None) -> EngineOptions:
+        """The same for an engine.
+
+        Raises:
+            ValueError: no engine can serve so.
+        """
+        return EngineOptions(
+            capacity=self.capacity,
+            cache="radix" if self.cache else "none",
+            profile=RadixProfile(page_size=self.page, host_ratio=self.host_ratio if self.cache else 0.0),
+            scheduler=self.scheduler,
+            backend=backend,
+            threads=threads,
+        )
 
 
-class Timed:
-    """An executor that takes as long for each batch as was measured for it, and knows no outputs."""
+def expected_hits(jobs: Sequence[Job], setting: Setting) -> dict[int, int]:
+    """Prompt tokens that the cache serves, by request; refused requests are left out.
 
-    def __init__(self, schedule: Iterable[Step]) -> None:
-        self._steps = iter(schedule)
-        self._seconds = LinearCost().step
-
-    def lookahead(self, batch: Batch, seconds: float) -> int:
-        """One pass after the other, as a model decodes."""
-        return 1
-
-    def run(self, batch: Batch) -> Outcome:
-        """The next step's seconds; behind the last one, its own once more."""
-        step = next(self._steps, None)
-        if step is not None:
-            self._seconds = step.seconds
-        return Outcome(self._seconds)
-
-
-def hits(jobs: Sequence[Job], setting: Setting, executor: Executor | None = None) -> dict[int, int]:
-    """Prompt tokens that the cache serves, by request; refused requests are left out."""
-    cache = setting.build()
+    Jobs one after the other are served whole, as ``simulate --concurrency 1`` does; others by the scheduler
+    on a virtual clock. Outputs that are not known consist of tokens that no other request has.
+    """
+    cache = simulated_cache(setting.engine())
+    told = with_outputs(jobs)
     if setting.clients == 1:
-        sequences = [Served(job.rid, job.prompt, job.output, job.namespace, job.priority) for job in jobs]
-        usable = (seq for seq in sequences if seq.prompt_len)
-        return {done.rid: done.matched + done.host for done in serve(cache, usable) if done.admitted}
-    scheduler = Scheduler(cache, executor or LinearCost(), setting.scheduler)
-    records = scheduler.run(jobs, setting.clients)
+        sequences = (
+            Served(job.rid, job.prompt, job.output, job.namespace, job.priority) for job in told if job.prompt
+        )
+        return {done.rid: done.matched + done.host for done in serve(cache, sequences) if done.admitted}
+    scheduler = Scheduler(cache, LinearCost(), setting.scheduler)
+    return _matched(scheduler.run(told, setting.clients))
+
+
+def recorded_hits(jobs: Sequence[Job], setting: Setting, run: EngineRun) -> dict[int, int]:
+    """The same with the outputs of a run and, unless jobs are served one after the other, its schedule.
+
+    Raises:
+        ScheduleDiverged: the simulated scheduler forms other batches than the engine's did.
+    """
+    if setting.clients == 1:
+        return expected_hits(with_outputs(jobs, run.outputs), setting)
+    arrivals = setting.clients is None
+    return _matched(
+        simulate_recorded(jobs, setting.engine(), run, at_arrivals=arrivals, in_flight=setting.clients)
+    )
+
+
+def _matched(records: Iterable[Record]) -> dict[int, int]:
     return {record.rid: record.matched for record in records if not record.refused}
 
 
@@ -85,7 +97,7 @@ def with_outputs(jobs: Iterable[Job], outputs: Mapping[int, bytes] | None = None
     known = outputs or {}
     found = []
     for job in jobs:
-        output = known.get(job.rid, b"")
+        output = known.get(job.rid, job.output)
         left = (job.max_new or 0) - len(output) // array("i").itemsize
         found.append(replace(job, output=output + array("i", [-1 - job.rid]).tobytes() * max(left, 0)))
     return found

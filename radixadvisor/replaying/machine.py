@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from radixengine.jobs import Job
-from radixengine.options import EngineOptions
-from radixengine.profile import RadixProfile
 from radixengine.shapes import TINY, ModelShape
 
 from radixadvisor import catalog
@@ -169,16 +167,7 @@ class Machine:
         from radixengine.engine import Engine
 
         try:
-            options = EngineOptions(
-                capacity=setting.capacity,
-                cache="radix" if setting.cache else "none",
-                profile=RadixProfile(
-                    page_size=setting.page, host_ratio=setting.host_ratio if setting.cache else 0.0
-                ),
-                scheduler=setting.scheduler,
-                backend=self.backend,
-                threads=self.threads,
-            )
+            options = setting.engine(self.backend, self.threads)
             run = Engine(self._model, options).run(
                 jobs,
                 at_arrivals=setting.clients is None,

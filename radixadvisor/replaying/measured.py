@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from radixengine.cache import TOKEN_BYTES
 from radixengine.jobs import Job, Record
+from radixengine.recorded import ScheduleDiverged
 from radixengine.shapes import ModelShape
 
-from radixadvisor.replaying.expected import Setting, Timed, hits, with_outputs
+from radixadvisor.replaying.expected import Setting, recorded_hits
 from radixadvisor.replaying.results import Agreement, PoolUse, RunResult, Spread, Times
 
 if TYPE_CHECKING:
@@ -59,9 +60,13 @@ def result_of(
     run = typical(runs)
     done = [record for record in run.records if not isnan(record.finished) and not record.refused]
     measured = {record.rid: record.matched for record in done}
-    recorded = None
+    told = {rid: expected.get(rid, 0) for rid in measured}
+    recorded, unrecorded = None, "the run was stopped"
     if run.complete:
-        recorded = hits(with_outputs(jobs, run.outputs), setting, Timed(run.schedule))
+        try:
+            recorded, unrecorded = recorded_hits(jobs, setting, run), ""
+        except ScheduleDiverged as parting:
+            unrecorded = f"the simulation forms other batches than the engine did: {parting}"
     return RunResult(
         order=order,
         policy=setting.label,
@@ -76,7 +81,7 @@ def result_of(
         recomputed_tokens=sum(record.recomputed for record in done),
         output_tokens=sum(record.emitted for record in done),
         flops=flops_of(shape, jobs, measured),
-        predicted_flops=flops_of(shape, jobs, expected),
+        predicted_flops=flops_of(shape, jobs, told),
         times=tuple(Times(one.seconds, one.prefill_seconds, one.decode_seconds) for one in runs),
         ttft=_first_tokens(done),
         latency=_spread(_between(run.token_times, measured)),
@@ -89,11 +94,12 @@ def result_of(
             loaded=run.loaded_tokens,
             retractions=run.retractions,
         ),
-        predicted_tokens=sum(expected.values()),
+        predicted_tokens=sum(told.values()),
         recorded_tokens=None if recorded is None else sum(recorded.values()),
         deviating=None
         if recorded is None
         else sum(recorded.get(rid) != tokens for rid, tokens in measured.items()),
+        unrecorded=unrecorded,
         agreement=agreement,
         complete=all(one.complete for one in runs),
     )

@@ -102,7 +102,8 @@ class RunResult:
     the repeat with the median prefill.
 
     ``predicted_tokens`` were expected before the run, ``recorded_tokens`` are what the simulation gives with
-    the outputs and the schedule of the run; ``deviating`` counts the requests whose hits differ from that.
+    the outputs and the schedule of the run; ``deviating`` counts the requests whose hits differ from that,
+    ``unrecorded`` says why there is none.
     """
 
     order: str
@@ -126,6 +127,7 @@ class RunResult:
     predicted_tokens: int
     recorded_tokens: int | None
     deviating: int | None
+    unrecorded: str
     agreement: Agreement | None
     complete: bool
 

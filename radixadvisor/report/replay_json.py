@@ -167,8 +167,8 @@ def _reasons(run: RunResult) -> Iterator[tuple[str, str]]:
     elif not run.complete:
         yield "speedup", "the run was stopped"
     if run.recorded_tokens is None:
-        yield "hits.recorded", "the run was stopped"
-        yield "hits.deviating_requests", "the run was stopped"
+        yield "hits.recorded", run.unrecorded
+        yield "hits.deviating_requests", run.unrecorded
 
 
 def _spread(spread: Spread | None) -> dict[str, Any] | None:

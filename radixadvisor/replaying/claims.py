@@ -17,6 +17,9 @@ _RIVALS = ("lpm", "fcfs")
 _MARGIN = 0.05
 """Measured ratios so near to the threshold decide nothing: seconds vary by as much from run to run."""
 
+_SHORTEST = 0.25
+"""Seconds of prefill below which a run is mostly noise."""
+
 
 def claims_of(runs: Sequence[RunResult]) -> tuple[Claim, ...]:
     """Every claim for which the runs were made. Runs that were stopped say nothing."""
@@ -62,12 +65,15 @@ def _ratio(name: str, gain: str, none: str, slow: RunResult, fast: RunResult) ->
     """``predicted`` is the ratio of prefill FLOPs, ``measured`` that of prefill seconds."""
     predicted = slow.predicted_flops / fast.predicted_flops
     measured = slow.prefill_seconds / fast.prefill_seconds
-    if abs(measured / WORTH - 1) <= _MARGIN:
-        outcome = UNDECIDED
-    else:
-        outcome = CONFIRMED if (predicted >= WORTH) == (measured >= WORTH) else REFUTED
+    outcome = CONFIRMED if (predicted >= WORTH) == (measured >= WORTH) else REFUTED
+    reason = ""
+    if slow.prefill_seconds < _SHORTEST:
+        outcome, reason = UNDECIDED, f"a prefill of {slow.prefill_seconds:.2f} s is too short to tell"
+    elif abs(measured / WORTH - 1) <= _MARGIN:
+        outcome, reason = UNDECIDED, f"within {_MARGIN:.0%} of the threshold"
     text = gain if predicted >= WORTH else none
-    return Claim(name, text, "ratio of prefill seconds", predicted, measured, WORTH, outcome)
+    names = slow.label, fast.label
+    return Claim(name, text, names, "prefill seconds", predicted, measured, WORTH, outcome, reason)
 
 
 def _hits(lpm: RunResult, fcfs: RunResult) -> Claim:
@@ -77,4 +83,4 @@ def _hits(lpm: RunResult, fcfs: RunResult) -> Claim:
     more = predicted > 1
     outcome = CONFIRMED if more == (measured > 1) else REFUTED
     text = "lpm hits more than fcfs" if more else "lpm hits no more than fcfs here"
-    return Claim("policy", text, "ratio of hit tokens", predicted, measured, 1.0, outcome)
+    return Claim("policy", text, (lpm.label, fcfs.label), "hit tokens", predicted, measured, 1.0, outcome)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from radixengine.cache import TOKEN_BYTES
@@ -37,6 +36,9 @@ _POLICIES = ("fcfs", "lpm", "dfs-weight")
 _CLIENTS = 8
 _CROWD = 32
 """Clients of a matrix: as many as make a queue that policies can order."""
+
+_WARM_UP = 4
+"""Requests served beforehand, so that the first run pays for no kernel and no allocation."""
 
 _PRESSURE = 5
 """The pool of a matrix holds the longest request and one part in so many of the distinct prompt tokens."""
@@ -224,28 +226,22 @@ def _run_all(
 ) -> tuple[tuple[RunResult, ...], bool]:
     """The results, and whether all runs came to their end.
 
-    The repeats of the settings on one order take turns, so that a machine that grows slower does so for all.
+    Repeats go through all settings in turn, so that a machine that grows slower does so for all of them.
     """
-    total = sum(len(plan.jobs) for plan in plans) * options.repeat
-    served = _Served(total, progress)
-    results: list[RunResult] = []
+    served = _Served(sum(len(plan.jobs) for plan in plans) * options.repeat, progress)
+    runs: list[list[EngineRun]] = [[] for _ in plans]
     complete = True
-    for _, group in groupby(plans, key=lambda plan: plan.order.name):
-        members = list(group)
-        runs: list[list[EngineRun]] = [[] for _ in members]
-        try:
-            for _ in range(options.repeat):
-                for plan, made in zip(members, runs, strict=True):
-                    made.append(machine.run(plan.jobs, plan.setting, served))
-                    if not made[-1].complete:
-                        raise KeyboardInterrupt
-                    served.before += len(plan.jobs)
-        except KeyboardInterrupt:
-            complete = False
-        results += _results(members, runs, machine.shape, _tolerance(options, machine))
-        if not complete:
-            break
-    return tuple(results), complete
+    try:
+        machine.run(plans[0].jobs[:_WARM_UP], replace(plans[0].setting, clients=_WARM_UP))
+        for _ in range(options.repeat):
+            for plan, made in zip(plans, runs, strict=True):
+                made.append(machine.run(plan.jobs, plan.setting, served))
+                if not made[-1].complete:
+                    raise KeyboardInterrupt
+                served.before += len(plan.jobs)
+    except KeyboardInterrupt:
+        complete = False
+    return _results(plans, runs, machine.shape, _tolerance(options, machine)), complete
 
 
 @dataclass(slots=True)
@@ -263,21 +259,16 @@ class _Served:
 
 def _results(
     plans: Sequence[_Plan], runs: Sequence[Sequence[EngineRun]], shape: ModelShape, tolerance: float
-) -> list[RunResult]:
-    without = typical(runs[0]) if runs[0] else None
-    return [
-        result_of(
-            plan.order.name,
-            plan.setting,
-            plan.jobs,
-            made,
-            plan.expected,
-            shape,
-            _worst(without, made, tolerance) if plan.setting.cache and without else None,
-        )
-        for plan, made in zip(plans, runs, strict=True)
-        if made
-    ]
+) -> tuple[RunResult, ...]:
+    """The results of all settings that were run at all."""
+    pairs = [(plan, made) for plan, made in zip(plans, runs, strict=True) if made]
+    without = {plan.order.name: typical(made) for plan, made in pairs if not plan.setting.cache}
+    found = []
+    for plan, made in pairs:
+        name = plan.order.name
+        same = _worst(without[name], made, tolerance) if plan.setting.cache else None
+        found.append(result_of(name, plan.setting, plan.jobs, made, plan.expected, shape, same))
+    return tuple(found)
 
 
 def _worst(without: EngineRun, runs: Sequence[EngineRun], tolerance: float) -> Agreement:

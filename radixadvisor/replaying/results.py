@@ -132,6 +132,11 @@ class RunResult:
     complete: bool
 
     @property
+    def label(self) -> str:
+        """What tells this run from the others: the order of the prompts, and the policy or ``off``."""
+        return f"{self.order} {self.policy}"
+
+    @property
     def rate(self) -> float:
         """Hit tokens as a share of the prompt tokens."""
         return self.hit_tokens / self.prompt_tokens if self.prompt_tokens else 0.0
@@ -159,17 +164,20 @@ class OrderInfo:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A statement with what was expected and what was measured of one quantity. ``outcome`` is whether both
-    lie on the same side of ``threshold``.
+    """A statement on two runs, with what was expected and what was measured of one quantity.
+
+    ``outcome`` is whether both lie on the same side of ``threshold``, ``undecided`` for the ``reason`` given.
     """
 
     name: str
     text: str
+    runs: tuple[str, str]
     quantity: str
     predicted: float
     measured: float
     threshold: float
     outcome: str
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

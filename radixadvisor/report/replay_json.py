@@ -60,11 +60,13 @@ def to_dict(replay: Replay) -> dict[str, Any]:
             {
                 "name": claim.name,
                 "text": claim.text,
+                "runs": list(claim.runs),
                 "quantity": claim.quantity,
                 "predicted": _number(claim.predicted),
                 "measured": _number(claim.measured),
                 "threshold": claim.threshold,
                 "outcome": claim.outcome,
+                "reason": claim.reason or None,
             }
             for claim in replay.claims
         ],

@@ -11,7 +11,7 @@ from radixadvisor.report.replay_words import (
     agreement_lines,
     claim_line,
     engine_line,
-    label,
+    headline,
     remarks,
     speedups,
     times,
@@ -44,6 +44,9 @@ def with_section(report: str, replay: Replay) -> str:
 def _lines(replay: Replay) -> Iterator[str]:
     yield HEADING
     yield ""
+    if words := headline(replay):
+        yield f"**{prose(words)}**"
+        yield ""
     yield prose(engine_line(replay)) + "."
     if not replay.complete:
         yield "The replay was stopped before its end."
@@ -53,7 +56,7 @@ def _lines(replay: Replay) -> Iterator[str]:
     for run in replay.runs:
         seconds, flops = speedups(replay, run)
         cells = (
-            label(run),
+            run.label,
             percent(run.rate),
             count(run.computed_tokens),
             f"{run.prefill_seconds:,.2f}",

@@ -16,7 +16,7 @@ from radixadvisor.report.replay_words import (
     agreement_lines,
     claim_line,
     engine_line,
-    label,
+    headline,
     remarks,
     speedups,
     times,
@@ -37,6 +37,9 @@ def _blocks(replay: Replay, screen: Screen) -> Iterator[RenderableType]:
     facts = [clip(name, 60), replay.dialect, plural(replay.requests, "request")]
     yield Text((" · " if screen.unicode else " | ").join(map(screen.safe, facts)), style="dim")
     yield Text(screen.safe(engine_line(replay)) + ".", style="dim")
+    if words := headline(replay):
+        yield Text("")
+        yield Text(words, style="bold")
     if not replay.complete:
         yield Text("Stopped before the end: only what had ended by then counts.", style="bold yellow")
     if replay.runs:
@@ -69,7 +72,7 @@ def _gains(replay: Replay, screen: Screen) -> Table:
     for run in replay.runs:
         seconds, flops = speedups(replay, run)
         table.add_row(
-            Text(screen.safe(label(run))),
+            Text(screen.safe(run.label)),
             percent(run.rate),
             compact(run.computed_tokens),
             f"{run.prefill_seconds:,.2f}",
@@ -88,7 +91,7 @@ def _first_tokens(replay: Replay, screen: Screen) -> Table:
     for run in replay.runs:
         cells = [_ms(run.ttft[kind], name) for kind in kinds for name in names]
         cells += [_ms(run.latency, name) for name in names[: 2 if wide else 1]]
-        table.add_row(Text(screen.safe(label(run))), *cells)
+        table.add_row(Text(screen.safe(run.label)), *cells)
     return table
 
 
@@ -112,7 +115,7 @@ def _pools(replay: Replay, screen: Screen) -> Table:
         cells = [f"{requests:,.1f}"] if wide else []
         cells += [f"{tokens:,.0f}", compact(pool.running), compact(pool.evictable), compact(pool.evicted)]
         cells += [count(pool.retractions), percent(pool.used / pool.capacity)] if wide else []
-        table.add_row(Text(screen.safe(label(run))), *cells)
+        table.add_row(Text(screen.safe(run.label)), *cells)
     return table
 
 
@@ -121,7 +124,7 @@ def _hits(replay: Replay, screen: Screen) -> Table:
     for run in replay.runs:
         if run.cache:
             table.add_row(
-                Text(screen.safe(label(run))),
+                Text(screen.safe(run.label)),
                 count(run.predicted_tokens),
                 count(run.recorded_tokens),
                 count(run.hit_tokens),

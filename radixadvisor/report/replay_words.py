@@ -10,7 +10,6 @@ __all__ = [
     "agreement_lines",
     "claim_line",
     "engine_line",
-    "label",
     "quiet_line",
     "remarks",
     "speedups",
@@ -19,11 +18,6 @@ __all__ = [
 
 _MOST_DIFFERENCES = 5
 _LONGEST_ID = 40
-
-
-def label(run: RunResult) -> str:
-    """What tells a run from the others: the order of the prompts, and the policy or ``off``."""
-    return f"{run.order} {run.policy}"
 
 
 def speedups(replay: Replay, run: RunResult) -> tuple[float | None, float | None]:
@@ -42,7 +36,7 @@ def quiet_line(replay: Replay) -> str:
     for run in replay.runs:
         faster = speedups(replay, run)[0]
         gain = f", prefill {times(faster)} faster" if faster is not None else ""
-        parts.append(f"{label(run)} {percent(run.rate)} hits{gain}")
+        parts.append(f"{run.label} {percent(run.rate)} hits{gain}")
     verdicts = [f"{claim.name} {claim.outcome}" for claim in replay.claims]
     ends = ["tokens differ"] if replay.failed else []
     ends += [] if replay.complete else ["stopped"]
@@ -73,11 +67,29 @@ def times(ratio: float | None) -> str:
     return "-" if ratio is None else f"{ratio:.1f}x" if ratio >= 9.95 else f"{ratio:.2f}x"
 
 
+def headline(replay: Replay) -> str:
+    """What the cache did to prefill in each order, by the policy that was expected to hit most; empty where
+    no run of the two came to its end.
+    """
+    parts = []
+    for order in replay.orders:
+        made = [
+            run for run in replay.runs if run.order == order.name and speedups(replay, run)[0] is not None
+        ]
+        if made:
+            best = max(made, key=lambda run: run.predicted_tokens)
+            faster = times(speedups(replay, best)[0])
+            parts.append(f"{faster} as fast in {order.name} order ({best.policy}, {percent(best.rate)} hits)")
+    return f"With the cache, prefill is {', '.join(parts)}." if parts else ""
+
+
 def claim_line(claim: Claim) -> str:
     """A claim with its two figures."""
+    first, second = claim.runs
+    why = f"; {claim.reason}" if claim.reason else ""
     return (
-        f"{claim.outcome}: {claim.text} ({claim.quantity}: predicted {times(claim.predicted)}, measured "
-        f"{times(claim.measured)}, counts from {claim.threshold:g}x)"
+        f"{claim.outcome}: {claim.text} ({claim.quantity} of {first} over {second}: predicted "
+        f"{times(claim.predicted)}, measured {times(claim.measured)}, counts from {claim.threshold:g}x{why})"
     )
 
 
@@ -96,7 +108,7 @@ def agreement_lines(replay: Replay) -> list[str]:
         verdict = "a tie" if one.gap <= run.agreement.tolerance else "NOT a tie"
         name = clip(replay.ids[one.rid], _LONGEST_ID)
         lines.append(
-            f"{label(run)}: {name} differs from its token {one.position + 1} on "
+            f"{run.label}: {name} differs from its token {one.position + 1} on "
             f"({one.with_cache} instead of {one.without_cache}); logit gap {one.gap:.2g}, {verdict} at a "
             f"tolerance of {run.agreement.tolerance:g}"
         )
@@ -108,7 +120,7 @@ def agreement_lines(replay: Replay) -> list[str]:
 def remarks(replay: Replay) -> list[str]:
     """What has to be said beside the numbers: choices made, what is missing and why, refused requests."""
     refused = [
-        f"{label(run)}: {plural(number, 'request')} refused, {reason}"
+        f"{run.label}: {plural(number, 'request')} refused, {reason}"
         for run in replay.runs
         for reason, number in run.refused.items()
     ]

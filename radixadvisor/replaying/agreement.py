@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from math import isnan
 from typing import TYPE_CHECKING
 
 from radixadvisor.replaying.results import Agreement, Difference
@@ -20,11 +21,11 @@ def agreement(without: EngineRun, with_cache: EngineRun, tolerance: float) -> Ag
     """Compare each request that both runs finished, up to where its tokens part; behind that place the two
     continue different texts.
     """
-    ended = {record.rid for record in without.records if record.finished == record.finished}
+    ended = {record.rid for record in without.records if not isnan(record.finished)}
     compared = 0
     found = []
     for record in with_cache.records:
-        if record.finished != record.finished or record.rid not in ended:
+        if isnan(record.finished) or record.rid not in ended:
             continue
         compared += 1
         difference = _difference(record.rid, without, with_cache)
@@ -39,6 +40,7 @@ def _difference(rid: int, without: EngineRun, with_cache: EngineRun) -> Differen
     given = array("i", with_cache.outputs.get(rid, b""))
     for position, (a, b) in enumerate(zip(expected, given, strict=False)):
         if a != b:
-            gap = max(float(without.gaps[rid][position]), float(with_cache.gaps[rid][position]))
+            gaps = float(without.gaps[rid][position]), float(with_cache.gaps[rid][position])
+            gap = max(gaps, key=lambda value: (isnan(value), value))
             return Difference(rid, position, a, b, gap)
     return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from math import isfinite
 from typing import Any
 
 from radixadvisor.replaying.measured import HIT_SHARE
@@ -33,6 +34,10 @@ def to_dict(replay: Replay) -> dict[str, Any]:
     from radixadvisor import __version__
 
     reasons = dict(replay.not_evaluated)
+    if replay.setup["device_name"] is None:
+        reasons["setup.device_name"] = "torch names CUDA devices only"
+    if replay.setup["clients"] is None:
+        reasons["setup.clients"] = "requests came at the log's arrivals"
     for number, run in enumerate(replay.runs):
         reasons |= {f"runs[{number}].{field}": reason for field, reason in _reasons(run)}
     return {
@@ -66,7 +71,7 @@ def to_dict(replay: Replay) -> dict[str, Any]:
                 "measured": _number(claim.measured),
                 "threshold": claim.threshold,
                 "outcome": claim.outcome,
-                "reason": claim.reason or None,
+                "reason": claim.reason,
             }
             for claim in replay.claims
         ],
@@ -142,7 +147,7 @@ def _agreement(replay: Replay, found: Agreement) -> dict[str, Any]:
                 "position": one.position,
                 "without_cache": one.without_cache,
                 "with_cache": one.with_cache,
-                "gap": _number(one.gap),
+                "gap": _number(one.gap) if isfinite(one.gap) else None,
             }
             for one in found.differences[:_MOST_DIFFERENCES]
         ],
@@ -168,6 +173,10 @@ def _reasons(run: RunResult) -> Iterator[tuple[str, str]]:
         yield "agreement", "this run is what the others are compared with"
     elif not run.complete:
         yield "speedup", "the run was stopped"
+    elif not run.flops:
+        yield "speedup", "no request was served"
+    if run.agreement is not None and not all(isfinite(one.gap) for one in run.agreement.differences):
+        yield "agreement.differences.gap", "the model's logits are no numbers there"
     if run.recorded_tokens is None:
         yield "hits.recorded", run.unrecorded
         yield "hits.deviating_requests", run.unrecorded

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from radixengine.jobs import Job
 from radixengine.shapes import TINY, ModelShape
 
-from radixadvisor import catalog
 from radixadvisor.errors import UnknownName, UsageError
 from radixadvisor.replaying.expected import Setting
 from radixadvisor.replaying.options import ReplayOptions
+from radixadvisor.replaying.shapes import find_shape, shapes
 
 if TYPE_CHECKING:
     from radixengine.results import EngineRun
@@ -66,28 +66,24 @@ def choose_model(options: ReplayOptions, log_models: Sequence[str]) -> ModelChoi
         UsageError: the name is no known shape, or has no weights here.
     """
     name = options.model
-    if name is None:
-        if options.device == "cpu":
-            return ModelChoice(TINY.name, TINY, None, "")
-        known = (catalog.find_model(model) for model in log_models)
-        found = next((entry.name for entry in known if entry is not None and shape_named(entry.name)), None)
-        name = found or _DEFAULT_ON_GPU
-        why = "the log's model" if found else "the log's model has no shape that can run here"
-        return ModelChoice(name, shape_named(name), None, f"{name} with random weights: {why}")
-    if name.lower() == TINY.name:
+    if name is None and options.device == "cpu":
         return ModelChoice(TINY.name, TINY, None)
+    if name is None:
+        found = next((shape for model in log_models if (shape := find_shape(model)) is not None), None)
+        shape = found or shapes()[_DEFAULT_ON_GPU]
+        why = "the log's model" if found else "the log's model is none that can run here by its shape"
+        return ModelChoice(shape.name, shape, None, f"{shape.name} with random weights: {why}")
     path = Path(name).expanduser()
-    if path.exists():
+    if name.lower() != TINY.name and path.exists():
         if options.random_weights:
             raise UsageError(
                 f"{name} holds weights: leave out --random-weights, or name a model by its shape."
             )
         return ModelChoice(path.name, None, path)
-    entry = catalog.find_model(name)
-    shape = None if entry is None else shape_named(entry.name)
+    shape = find_shape(name)
     if shape is None:
-        raise UnknownName("model or directory", name, [TINY.name, *runnable()])
-    if not options.random_weights:
+        raise UnknownName("model, or directory with weights,", name, shapes())
+    if shape is not TINY and not options.random_weights:
         raise UsageError(
             f"{shape.name} is known by its shape alone: give the directory that holds its weights, or "
             "--random-weights."
@@ -103,7 +99,7 @@ class Machine:
     """
 
     def __init__(self, options: ReplayOptions, choice: ModelChoice) -> None:
-        from radixengine.weights import load_model, random_model
+        from radixengine.weights import ModelError, load_model, random_model
 
         self.device = options.device
         self.dtype = options.dtype or ("float32" if options.device == "cpu" else "bfloat16")
@@ -115,10 +111,11 @@ class Machine:
                 self._model = load_model(choice.path, device=self.device, dtype=self.dtype)
             else:
                 assert choice.shape is not None
+                self._require_memory(choice.shape)
                 self._model = random_model(
                     choice.shape, device=self.device, dtype=self.dtype, seed=options.seed
                 )
-        except (OSError, ValueError, RuntimeError, KeyError) as error:
+        except (ModelError, OSError, ValueError, RuntimeError, KeyError) as error:
             raise UsageError(f"Cannot load {choice.name}: {_line(error)}") from error
 
     @property
@@ -128,14 +125,26 @@ class Machine:
 
     def room(self, host_ratio: float) -> int:
         """Tokens of KV that the device's free memory takes, a host tier on the same memory included."""
+        share = _MEMORY_SHARE[self.device] / (1 + host_ratio if self.device == "cpu" else 1)
+        return int(self._free() * share) // self.shape.kv_bytes(_ITEM_BYTES[self.dtype])
+
+    def _free(self) -> int:
+        """Bytes of memory that the device has left."""
         import torch
 
         if self.device == "cuda":
-            free, share = torch.cuda.mem_get_info()[0], _MEMORY_SHARE["cuda"]
-        else:
-            free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
-            share = _MEMORY_SHARE["cpu"] / (1 + host_ratio)
-        return int(free * share) // self.shape.kv_bytes(_ITEM_BYTES[self.dtype])
+            return int(torch.cuda.mem_get_info()[0])
+        return _available_memory()
+
+    def _require_memory(self, shape: ModelShape) -> None:
+        """Raises UsageError if the weights alone are more than what is free."""
+        weights = shape.linear_params + shape.vocab * shape.hidden * (1 if shape.tied else 2)
+        need, free = weights * _ITEM_BYTES[self.dtype], self._free()
+        if need > free:
+            raise UsageError(
+                f"{shape.name} needs {need / 2**30:.1f} GiB for its weights in {self.dtype}, and {self.device} "
+                f"has {free / 2**30:.1f} free: name a smaller model, or another --dtype."
+            )
 
     def facts(self) -> dict[str, Any]:
         """Device and model for a report."""
@@ -181,16 +190,15 @@ class Machine:
         return run
 
 
+def _available_memory() -> int:
+    """Bytes of memory that can be had without swapping; all there is where the system does not say."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+
+
 def _line(error: BaseException) -> str:
     text = " ".join(str(error).split()) or type(error).__name__
     return text if text.endswith(".") else f"{text}."
-
-
-def runnable() -> list[str]:
-    """Models of the catalogue whose shape the engine can run."""
-    return [entry.name for entry in catalog.models() if shape_named(entry.name) is not None]
-
-
-def shape_named(name: str) -> ModelShape | None:
-    """The shape of a catalogue model; None where it is none that the engine runs."""
-    return None

@@ -319,7 +319,12 @@ def test_a_report_from_standard_input_names_no_log(folder: Path, capsys: pytest.
     [
         (["--device", "tpu"], "Known: cpu, cuda."),
         (["--gpu", "--device", "cpu"], "give one of them"),
-        (["--model", "nonsense"], "tiny"),
+        (["--model", "nonsense"], "Known: llama-3.1-405b,"),
+        (["--model", "gpt-oss-20b", "--random-weights"], "Known: llama-3.1-405b,"),
+        (["--model", "llama-3.1-8b"], "or --random-weights"),
+        (["--model", "llama-3.1-405b", "--random-weights"], "GiB for its weights"),
+        (["--model", str(SAMPLES), "--random-weights"], "leave out --random-weights"),
+        (["--model", str(SAMPLES)], "no config.json"),
         (["--dtype", "int4"], "Known: bfloat16, float16, float32."),
         (["--policy", "nonsense"], "Known: dfs-weight, fcfs"),
         (["--concurrency", "0"], "at least 1"),

@@ -142,7 +142,7 @@ class Machine:
         need, free = weights * _ITEM_BYTES[self.dtype], self._free()
         if need > free:
             raise UsageError(
-                f"{shape.name} needs {need / 2**30:.1f} GiB for its weights in {self.dtype}, and {self.device} "
+                f"{shape.name} needs {need / 2**30:.1f} GiB for its weights in {self.dtype}; {self.device} "
                 f"has {free / 2**30:.1f} free: name a smaller model, or another --dtype."
             )
 

@@ -27,7 +27,7 @@ def run(order: str, policy: str, *, seconds: float, flops: float, hits: int = 0)
         output_tokens=9,
         flops=flops,
         predicted_flops=flops,
-        times=(Times(seconds + 1, seconds, 1.0),),
+        times=(Times(seconds + 1, seconds, 1.0),) * 3,
         ttft={"all": None, "hit": None, "miss": None},
         latency=None,
         pool=PoolUse(2000, 1000, 500, 500, 0, 0, 0),
@@ -51,6 +51,7 @@ OFF = run("given", "off", seconds=10, flops=100)
         (10, 100, "confirmed", "the cache does not pay here"),
         (2, 100, "refuted", "the cache does not pay here"),
         (9.1, 20, "undecided", "the cache pays in the given order"),
+        (8.5, 20, "confirmed", "the cache pays in the given order"),
     ],
 )
 def test_a_claim_is_judged_on_both_sides(seconds: float, flops: float, outcome: str, text: str) -> None:
@@ -58,6 +59,15 @@ def test_a_claim_is_judged_on_both_sides(seconds: float, flops: float, outcome: 
     assert (claim.outcome, claim.text) == (outcome, text)
     assert claim.runs == ("given off", "given lpm")
     assert (claim.outcome == "undecided") == bool(claim.reason)
+
+
+def test_runs_made_once_need_a_wider_distance() -> None:
+    once = [replace(one, times=one.times[:1]) for one in (OFF, run("given", "lpm", seconds=8.5, flops=20))]
+    (claim,) = claims_of(once)
+    assert (claim.outcome, claim.reason) == (
+        "undecided",
+        "within 25% of the threshold; --repeat 3 tells more",
+    )
 
 
 def test_short_and_stopped_runs_decide_nothing() -> None:

@@ -7,7 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from radixadvisor.catalog import families, family_of, find_model, gpu, model, models, pool_tokens
+from radixadvisor.catalog import (
+    Model,
+    families,
+    family_of,
+    find_model,
+    gpu,
+    gpus,
+    model,
+    models,
+    pool_tokens,
+)
 from radixadvisor.errors import UnknownName, UsageError
 from radixadvisor.render.registry import template_names
 from radixadvisor.tokens.vocabularies import vocabulary_names
@@ -117,13 +127,89 @@ def test_a_target_without_a_shape_lists_what_exists() -> None:
         model("acme-1")
 
 
-def test_kv_bytes_are_those_of_the_reference_table(shared: Path) -> None:
+def test_counts_are_those_of_the_reference_table(shared: Path) -> None:
     with (shared / "models.csv").open(encoding="utf-8", newline="") as rows:
-        stated = {row["model"]: int(row["kv_bytes_per_token_bf16"]) for row in csv.DictReader(rows)}
-    assert {entry.name: entry.kv_bytes_per_token for entry in models()} == stated
-    for name in stated:
+        stated = {row["model"]: row for row in csv.DictReader(rows)}
+    assert len(stated) == 22 and {entry.name for entry in models()} == stated.keys()
+    for name, row in stated.items():
         found = find_model(name)
         assert found is not None and found.name == name
+        shape = found.shape
+        assert found.kv_bytes_per_token == int(row["kv_bytes_per_token_bf16"])
+        assert shape.pair_flops == int(row["attn_flops_per_qk_pair_per_layer"])
+        assert shape.linear_active == int(row["linear_params_active"])
+        assert shape.parameters == int(row["params_total_calc"])
+        assert shape.active == int(row["params_active_calc"])
+
+
+KV_BYTES = {
+    "llama-3.1-8b": 131_072,
+    "llama-3.1-70b": 327_680,
+    "deepseek-v3": 70_272,
+    "qwen3-30b-a3b": 98_304,
+    "gpt-oss-20b": 49_152,
+}
+
+
+@pytest.mark.parametrize(("name", "size"), KV_BYTES.items())
+def test_kv_bytes_per_token(name: str, size: int) -> None:
+    assert model(name).kv_bytes_per_token == size
+
+
+@pytest.mark.parametrize("entry", models(), ids=lambda entry: entry.name)
+def test_dimensions_add_up_to_the_published_count(entry: Model) -> None:
+    assert entry.published is not None and entry.source and entry.checked
+    limit = 0.03 if entry.name == "kimi-k2" else 0.005
+    assert entry.parameters == pytest.approx(entry.published, rel=limit)
+
+
+def test_what_was_not_read_at_the_source_says_so() -> None:
+    assert {entry.name for entry in models() if entry.unverified} == {
+        "mistral-7b-v0.3",
+        "mistral-small-24b-2501",
+    }
+    assert {card.name for card in gpus() if card.unverified} == {"A10-24GB", "MI300X-192GB"}
+
+
+def test_cards_are_those_of_the_reference_table(shared: Path) -> None:
+    with (shared / "gpus.csv").open(encoding="utf-8", newline="") as rows:
+        stated = {row["gpu"]: row for row in csv.DictReader(rows)}
+    assert len(stated) == 12 and {card.name for card in gpus()} == stated.keys()
+    for card in gpus():
+        row = stated[card.name]
+        assert card.bf16_tflops == float(row["bf16_dense_tflops"])
+        assert card.fp8_tflops == (float(row["fp8_dense_tflops"]) if row["fp8_dense_tflops"] else None)
+        assert card.bandwidth_gbps == float(row["hbm_GBps"])
+        assert card.memory_gib == float(row["mem_GiB"])
+        assert card.pcie_gbps == float(row["pcie_GBps_oneway"])
+        assert card.link_gbps == float(row["intranode_GBps_oneway"])
+
+
+def test_a_peak_is_that_of_the_weights_if_the_card_has_one() -> None:
+    assert gpu("h100-sxm").flops("fp8") == 1978e12
+    assert gpu("h100-sxm").flops("int4") == gpu("h100-sxm").flops("bf16") == 989e12
+    assert gpu("a100-sxm-80").flops("fp8") == 312e12
+
+
+def test_weights_weigh_what_is_shipped_unless_told_otherwise() -> None:
+    mixed = model("gpt-oss-20b")
+    experts = mixed.shape.all_experts_params
+    assert mixed.weight_bytes() == 2 * (mixed.parameters - experts) + experts * 4.25 / 8
+    assert mixed.weight_bytes("bf16") == 2 * mixed.parameters
+    assert model("deepseek-v3").weight_bytes() == model("deepseek-v3").parameters
+
+
+def test_cards_in_parallel_split_weights_and_heads_but_not_latents() -> None:
+    card = gpu("h100-sxm")
+    room = 80 * 2**30 * 0.88
+    assert pool_tokens(model("llama-3.1-8b"), card, tensor_parallel=16) == (
+        (room - 2 * 8_029_995_008 / 16) // (131_072 / 8)
+    )
+    target = model("deepseek-v3")
+    expected = (room - target.parameters / 16) // 70_272
+    assert pool_tokens(target, card, tensor_parallel=16) == expected
+    with pytest.raises(UsageError, match=r"8 x H100-SXM-80GB has 640.*--tp"):
+        pool_tokens(target, card, tensor_parallel=8, weights="bf16")
 
 
 def test_a_pool_is_what_the_weights_leave() -> None:

@@ -11,16 +11,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from radixadvisor.report.report import Report, analyze, load
+    from radixadvisor.report.report import Report, analyze, load, replay
     from radixadvisor.trace import Trace
 
-__all__ = ["Report", "Trace", "__version__", "analyze", "load"]
+__all__ = ["Report", "Trace", "__version__", "analyze", "load", "replay"]
 
 _HOMES = {
     "Report": "radixadvisor.report.report",
     "Trace": "radixadvisor.trace",
     "analyze": "radixadvisor.report.report",
     "load": "radixadvisor.report.report",
+    "replay": "radixadvisor.report.report",
 }
 
 

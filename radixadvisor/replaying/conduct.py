@@ -232,7 +232,9 @@ def _run_all(
     runs: list[list[EngineRun]] = [[] for _ in plans]
     complete = True
     try:
-        machine.run(plans[0].jobs[:_WARM_UP], replace(plans[0].setting, clients=_WARM_UP))
+        warm = machine.run(plans[0].jobs[:_WARM_UP], replace(plans[0].setting, clients=_WARM_UP))
+        if not warm.complete:
+            raise KeyboardInterrupt
         for _ in range(options.repeat):
             for plan, made in zip(plans, runs, strict=True):
                 made.append(machine.run(plan.jobs, plan.setting, served))

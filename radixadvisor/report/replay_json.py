@@ -13,6 +13,7 @@ from typing import Any
 
 from radixadvisor.replaying.measured import HIT_SHARE
 from radixadvisor.replaying.results import Agreement, Replay, RunResult, Spread
+from radixadvisor.report.escape import mask
 from radixadvisor.report.replay_words import speedups
 
 __all__ = ["REPLAY_FILE", "SCHEMA", "to_dict", "to_json"]
@@ -56,7 +57,7 @@ def to_dict(replay: Replay) -> dict[str, Any]:
                 "name": order.name,
                 "prompt_tokens": order.prompt_tokens,
                 "distinct_tokens": order.distinct_tokens,
-                "edits": list(order.edits),
+                "edits": [mask(edit) for edit in order.edits],
             }
             for order in replay.orders
         ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from radixadvisor.replaying.results import Claim, Replay, RunResult
-from radixadvisor.report.escape import clip
+from radixadvisor.report.escape import clip, mask
 from radixadvisor.report.numbers import count, percent, plural
 
 __all__ = [
@@ -124,4 +124,10 @@ def remarks(replay: Replay) -> list[str]:
         for run in replay.runs
         for reason, number in run.refused.items()
     ]
-    return [*replay.notes, *(f"{name}: {reason}" for name, reason in replay.not_evaluated.items()), *refused]
+    edits = [f"{order.name} order: {mask('; '.join(order.edits))}" for order in replay.orders if order.edits]
+    return [
+        *replay.notes,
+        *edits,
+        *(f"{name}: {reason}" for name, reason in replay.not_evaluated.items()),
+        *refused,
+    ]

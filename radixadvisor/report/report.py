@@ -12,9 +12,10 @@ from radixadvisor.report.write import Written, write_reports
 from radixadvisor.results import Analysis
 
 if TYPE_CHECKING:
+    from radixadvisor.replaying.results import Replay
     from radixadvisor.trace import Trace
 
-__all__ = ["Report", "analyze", "load"]
+__all__ = ["Report", "analyze", "load", "replay"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +82,26 @@ def analyze(*logs: str, **options: Any) -> Report:
     from radixadvisor.analysis import analyze as run
 
     return Report(run(logs, AnalyzeOptions(**options)))
+
+
+def replay(*logs: str, **options: Any) -> Replay:
+    """Run request logs on the bundled engine, as ``radixadvisor replay`` does, and write nothing.
+
+    Args:
+        logs: files or globs.
+        options: fields of ``radixadvisor.replaying.options.ReplayOptions``, such as ``matrix`` or ``device``.
+
+    Raises:
+        NoUsableInput: no request is left.
+        UsageError: an option cannot work, torch is missing, or the device is.
+    """
+    from radixadvisor.analysis import AnalyzeOptions, open_trace
+    from radixadvisor.replaying.conduct import replay_trace
+    from radixadvisor.replaying.machine import require_device
+    from radixadvisor.replaying.options import ReplayOptions
+
+    chosen = ReplayOptions(**options)
+    require_device(chosen.device, "device='cpu'")
+    reading = AnalyzeOptions(limit=chosen.limit)
+    trace, log = open_trace(logs, reading)
+    return replay_trace(trace, log, chosen, reading.tokens())

@@ -20,6 +20,7 @@ import pytest
 from radixengine.jobs import Job
 from radixengine.results import EngineRun
 
+import radixadvisor
 from radixadvisor.cli import main
 from radixadvisor.replaying.machine import Machine
 
@@ -114,6 +115,13 @@ def test_one_client_hits_what_simulate_says(capsys: pytest.CaptureFixture[str]) 
     assert main(["simulate", log, "--limit", "15", "--concurrency", "1", "--json"]) == 0
     simulated = json.loads(capsys.readouterr().out)["runs"][0]
     assert run["tokens"]["hit"] == run["hits"]["predicted"] == simulated["served_tokens"] > 0
+
+
+def test_from_python_it_gives_plain_data() -> None:
+    found = radixadvisor.replay(RAG, limit=4, scale=32, max_new=2, threads=1)
+    assert found.complete
+    assert not found.failed
+    assert [run.label for run in found.runs] == ["given off", "given fcfs"]
 
 
 def test_a_matrix_tells_the_story(capsys: pytest.CaptureFixture[str]) -> None:

@@ -133,14 +133,18 @@ class Shape:
             return 2 * self.heads * (self.nope_dim + self.rope_dim + self.value_dim)
         return 4 * self.heads * self.head_dim
 
-    def touched_experts(self, tokens: int) -> float:
-        """Weights of the routed experts that a batch of tokens reads, if each token draws its own at random:
-        ``experts * (1 - (1 - k / experts) ** tokens)`` per layer.
+    @property
+    def decode_pair_flops(self) -> int:
+        """The same for a decoding sequence, where latent attention works on the latents themselves."""
+        if self.kv_rank:
+            return 2 * self.heads * (2 * self.kv_rank + self.rope_dim)
+        return self.pair_flops
+
+    def missed_share(self, tokens: int) -> float:
+        """The share of the routed experts that none of so many tokens draws, if each draws its own at random:
+        ``(1 - k / experts) ** tokens``; 1 where there are no experts.
         """
-        if not self.moe_layers:
-            return 0.0
-        missed = (1 - self.experts_per_token / self.experts) ** tokens
-        return self.all_experts_params * (1 - missed)
+        return (1 - self.experts_per_token / self.experts) ** tokens if self.moe_layers else 1.0
 
     def kv_share(self, tensor_parallel: int) -> float:
         """The share of a token's KV that each of so many GPUs holds: KV heads are split as far as there are

@@ -1,0 +1,1 @@
+"""Seconds: the roofline of a model on a card, the engines' schedulers on its virtual clock, calibration."""

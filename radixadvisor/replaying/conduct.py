@@ -7,21 +7,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from radixengine.cache import TOKEN_BYTES
-from radixengine.jobs import Job
 from radixengine.shapes import ModelShape
 
 from radixadvisor.errors import UsageError
 from radixadvisor.ingest import Log
 from radixadvisor.replaying.agreement import TOLERANCES, agreement
 from radixadvisor.replaying.claims import claims_of
-from radixadvisor.replaying.expected import Setting, expected_hits
+from radixadvisor.replaying.expected import Setting
 from radixadvisor.replaying.machine import Machine, choose_model
 from radixadvisor.replaying.measured import result_of, typical
 from radixadvisor.replaying.options import ReplayOptions
-from radixadvisor.replaying.orders import Order, orders_of
+from radixadvisor.replaying.orders import orders_of
+from radixadvisor.replaying.planning import Plan, capacity_of, fitting, jobs_of, plans_of
 from radixadvisor.replaying.results import Agreement, OrderInfo, Replay, RunResult
-from radixadvisor.replaying.sizing import Sizing, distinct_tokens, size_of
+from radixadvisor.replaying.sizing import distinct_tokens, size_of
 from radixadvisor.replaying.vocabulary import ids_for
 from radixadvisor.simulate.profiles import engine
 from radixadvisor.trace import TokenOptions, Trace
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["replay_trace"]
 
 _ENGINE = "sglang"
-_POLICIES = ("fcfs", "lpm", "dfs-weight")
 _CLIENTS = 8
 _CROWD = 32
 """Clients of a matrix: as many as make a queue that policies can order."""
@@ -40,21 +38,8 @@ _CROWD = 32
 _WARM_UP = 4
 """Requests served beforehand, so that the first run pays for no kernel and no allocation."""
 
-_PRESSURE = 5
-"""The pool of a matrix holds the longest request and one part in so many of the distinct prompt tokens."""
-
 Progress = Callable[[int, int], None]
 """Called with the requests served so far and those there are, over all runs."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """One setting on one order. ``expected``: hits by request."""
-
-    order: Order
-    jobs: tuple[Job, ...]
-    setting: Setting
-    expected: dict[int, int]
 
 
 def replay_trace(
@@ -86,6 +71,7 @@ def replay_trace(
         shuffled_with=tokens if options.matrix or options.shuffled else None,
         seed=options.seed,
     )
+    sizing, orders = fitting(sizing, orders, machine)
     namespaces = [trace.namespace(index) for index in sizing.chosen]
     infos = [
         OrderInfo(
@@ -93,9 +79,9 @@ def replay_trace(
         )
         for order in orders
     ]
-    jobs = {order.name: _jobs(trace, order, sizing, options) for order in orders}
+    jobs = {order.name: jobs_of(trace, order, sizing, options) for order in orders}
     clients = None if options.arrivals else options.concurrency or (_CROWD if options.matrix else _CLIENTS)
-    capacity, notes = _capacity(options, machine, jobs, infos)
+    capacity, notes = capacity_of(options, machine, jobs, infos)
     base = Setting(
         cache=True,
         capacity=capacity,
@@ -104,7 +90,7 @@ def replay_trace(
         scheduler=replace(engine(_ENGINE).scheduler, seed=options.seed),
         clients=clients,
     )
-    plans = _plans(orders, jobs, base, options)
+    plans = plans_of(orders, jobs, base, options)
     runs, complete = _run_all(plans, machine, options, progress)
     return Replay(
         files=tuple(log.files),
@@ -139,90 +125,8 @@ def _models(trace: Trace) -> list[str]:
     return [name for name, _ in Counter(request.model for request in trace.requests).most_common()]
 
 
-def _jobs(trace: Trace, order: Order, sizing: Sizing, options: ReplayOptions) -> tuple[Job, ...]:
-    """The requests in order of arrival, as the engine takes them."""
-    first = trace.requests[sizing.chosen[0]].arrival or 0.0
-    found = []
-    for index in sizing.chosen:
-        request = trace.requests[index]
-        wanted = -(-trace.output_lengths[index] // sizing.scale)
-        found.append(
-            Job(
-                rid=index,
-                prompt=order.prompts[index],
-                arrival=((request.arrival or 0.0) - first) / options.speedup if options.arrivals else 0.0,
-                namespace=trace.namespace(index),
-                priority=request.priority,
-                max_new=min(max(wanted, 1), sizing.max_new),
-            )
-        )
-    return tuple(found)
-
-
-def _capacity(
-    options: ReplayOptions, machine: Machine, jobs: dict[str, tuple[Job, ...]], infos: Sequence[OrderInfo]
-) -> tuple[int, list[str]]:
-    """The pool, and what has to be said of it."""
-    page = options.page
-    room = machine.room(options.host_ratio) // page * page
-    if options.capacity is not None:
-        if options.capacity > room:
-            raise UsageError(
-                f"A pool of {options.capacity} tokens does not fit the memory that is free; {room} would."
-            )
-        return options.capacity, []
-    if options.matrix:
-        longest = max(_size(job) for made in jobs.values() for job in made)
-        fewest = min(infos, key=lambda info: info.distinct_tokens)
-        wanted = longest + fewest.distinct_tokens // _PRESSURE + 2 * page
-        note = (
-            f"the pool of {wanted // page * page} tokens puts the cache under pressure: it holds the longest "
-            f"request and a fifth of the distinct tokens; --capacity N sets another"
-        )
-    else:
-        wanted = max(sum(_size(job) + 2 * page for job in made) for made in jobs.values())
-        note = ""
-    capacity = min(wanted // page * page, room)
-    if capacity < wanted // page * page:
-        note = f"the pool is limited to {capacity} tokens by the memory that is free"
-    return capacity, [note] if note else []
-
-
-def _size(job: Job) -> int:
-    """Tokens of prompt and output."""
-    return len(job.prompt) // TOKEN_BYTES + (job.max_new or 0)
-
-
-def _plans(
-    orders: Sequence[Order], jobs: dict[str, tuple[Job, ...]], base: Setting, options: ReplayOptions
-) -> list[_Plan]:
-    """Without a cache, then with it: under every policy of a matrix, else under the one that is expected to
-    hit most.
-    """
-    plans = []
-    chosen: list[Setting] | None = None
-    for order in orders:
-        made = jobs[order.name]
-        off = _off(base)
-        plans.append(_Plan(order, made, off, expected_hits(made, off)))
-        settings = [_with_policy(base, policy) for policy in options.policies or _POLICIES]
-        expected = {setting.label: expected_hits(made, setting) for setting in chosen or settings}
-        if chosen is None and not options.matrix and options.policies is None:
-            chosen = [max(settings, key=lambda setting: sum(expected[setting.label].values()))]
-        plans += [_Plan(order, made, setting, expected[setting.label]) for setting in chosen or settings]
-    return plans
-
-
-def _off(base: Setting) -> Setting:
-    return replace(base, cache=False, host_ratio=0.0)
-
-
-def _with_policy(base: Setting, policy: str) -> Setting:
-    return replace(base, scheduler=replace(base.scheduler, policy=policy))
-
-
 def _run_all(
-    plans: Sequence[_Plan], machine: Machine, options: ReplayOptions, progress: Progress | None
+    plans: Sequence[Plan], machine: Machine, options: ReplayOptions, progress: Progress | None
 ) -> tuple[tuple[RunResult, ...], bool]:
     """The results, and whether all runs came to their end.
 
@@ -260,7 +164,7 @@ class _Served:
 
 
 def _results(
-    plans: Sequence[_Plan], runs: Sequence[Sequence[EngineRun]], shape: ModelShape, tolerance: float
+    plans: Sequence[Plan], runs: Sequence[Sequence[EngineRun]], shape: ModelShape, tolerance: float
 ) -> tuple[RunResult, ...]:
     """The results of all settings that were run at all."""
     pairs = [(plan, made) for plan, made in zip(plans, runs, strict=True) if made]

@@ -155,7 +155,7 @@ class Machine:
             "device": self.device,
             "device_name": name,
             "model": self.shape.name,
-            "weights": "random" if self.random else "as given",
+            "weights": "random" if self.random else "own",
             "dtype": self.dtype,
             "backend": self.backend,
             "threads": self.threads,

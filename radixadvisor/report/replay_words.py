@@ -56,7 +56,8 @@ def engine_line(replay: Replay) -> str:
     else:
         load = "one request at a time" if setup["clients"] == 1 else plural(setup["clients"], "client")
     scale = f", {setup['scale']} tokens as one" if setup["scale"] > 1 else ""
-    model = f"{setup['model']} with {setup['weights']} weights in {setup['dtype']}"
+    weights = "random" if setup["weights"] == "random" else "its own"
+    model = f"{setup['model']} with {weights} weights in {setup['dtype']}"
     output = f"at most {plural(setup['max_new'], 'output token')}"
     pool = f"a pool of {count(setup['capacity'])} tokens"
     return f"{model} on {device}{threads}; {load}{scale}, {output}, {pool}"
@@ -119,11 +120,13 @@ def agreement_lines(replay: Replay) -> list[str]:
 
 def remarks(replay: Replay) -> list[str]:
     """What has to be said beside the numbers: choices made, what is missing and why, refused requests."""
-    refused = [
-        f"{run.label}: {plural(number, 'request')} refused, {reason}"
-        for run in replay.runs
-        for reason, number in run.refused.items()
-    ]
+    refused = []
+    for run in replay.runs:
+        if run.refused:
+            often = max(run.refused, key=lambda reason: run.refused[reason])
+            many = "such as: " if len(run.refused) > 1 else ""
+            number = plural(sum(run.refused.values()), "request")
+            refused.append(f"{run.label}: {number} refused, {many}{often}")
     edits = [f"{order.name} order: {mask('; '.join(order.edits))}" for order in replay.orders if order.edits]
     return [
         *replay.notes,

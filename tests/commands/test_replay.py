@@ -345,6 +345,7 @@ def test_a_report_from_standard_input_names_no_log(folder: Path, capsys: pytest.
         (["--repeat", "0"], "at least 1"),
         (["--capacity", "10000000000"], "does not fit the memory"),
         (["--backend", "nonsense"], "nonsense"),
+        (["--capacity", "10"], "No prompt fits a pool of 10 tokens"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -358,6 +359,20 @@ def test_refusals(
     assert shown.err.startswith("radixadvisor: ")
     assert shown.err.count("\n") == 1
     assert list(folder.iterdir()) == []
+
+
+def test_requests_that_a_pool_never_holds_are_counted(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"tokens": list(range(size)), "output": [1]} for size in (40, 300, 50, 400)]
+    (folder / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    arguments = ["--threads", "1", "--scale", "1", "--capacity", "100", "--concurrency", "1"]
+    assert main(["replay", "log.jsonl", *arguments, "--json"]) == 0
+    for run in json.loads(capsys.readouterr().out)["runs"]:
+        assert (run["requests"], run["refused"]["count"]) == (2, 2)
+        assert run["hits"]["deviating_requests"] == 0
+    assert main(["replay", "log.jsonl", *arguments]) == 0
+    assert "2 requests refused, such as: a prompt of" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_log_without_times_has_no_arrivals(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

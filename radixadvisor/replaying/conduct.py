@@ -166,7 +166,7 @@ class _Served:
 def _results(
     plans: Sequence[Plan], runs: Sequence[Sequence[EngineRun]], shape: ModelShape, tolerance: float
 ) -> tuple[RunResult, ...]:
-    """The results of all settings that were run at all."""
+    """The results of all settings that ran to their end, or at least served a request."""
     pairs = [(plan, made) for plan, made in zip(plans, runs, strict=True) if made]
     without = {plan.order.name: typical(made) for plan, made in pairs if not plan.setting.cache}
     found = []
@@ -174,7 +174,7 @@ def _results(
         name = plan.order.name
         same = _worst(without[name], made, tolerance) if plan.setting.cache else None
         found.append(result_of(name, plan.setting, plan.jobs, made, plan.expected, shape, same))
-    return tuple(found)
+    return tuple(run for run in found if run.complete or run.requests)
 
 
 def _worst(without: EngineRun, runs: Sequence[EngineRun], tolerance: float) -> Agreement:

@@ -40,7 +40,7 @@ def quiet_line(replay: Replay) -> str:
     verdicts = [f"{claim.name} {claim.outcome}" for claim in replay.claims]
     ends = ["tokens differ"] if replay.failed else []
     ends += [] if replay.complete else ["stopped"]
-    return "; ".join(parts + verdicts + ends) or "stopped before anything was measured"
+    return "; ".join(parts + verdicts + ends)
 
 
 def engine_line(replay: Replay) -> str:

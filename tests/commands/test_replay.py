@@ -195,11 +195,9 @@ def test_an_interrupt_before_anything_ran_leaves_the_earlier_result(
 ) -> None:
     before = replayed(capsys, RAG, "--limit", "4")
 
-    def interrupted(*_: object) -> EngineRun:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Machine, "run", interrupted)
+    monkeypatch.setattr("radixadvisor.commands.output.stages", lambda **_: interrupting(0))
     assert main(["replay", RAG, "--limit", "4", *QUICK]) == 130
+    assert "wrote" not in capsys.readouterr().err.lower()
     assert json.loads(Path("outputs/replay.json").read_text()) == before
 
 

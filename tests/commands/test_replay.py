@@ -196,7 +196,7 @@ def test_an_interrupt_before_anything_ran_leaves_the_earlier_result(
     before = replayed(capsys, RAG, "--limit", "4")
 
     monkeypatch.setattr("radixadvisor.commands.output.stages", lambda **_: interrupting(0))
-    assert main(["replay", RAG, "--limit", "4", *QUICK]) == 130
+    assert main(["replay", RAG, "--limit", "4", *QUICK, "--scale", "8"]) == 130
     assert "wrote" not in capsys.readouterr().err.lower()
     assert json.loads(Path("outputs/replay.json").read_text()) == before
 

@@ -62,6 +62,7 @@ class SimulationResult:
         truncated: the pool cut the output short.
         retractions: how often the request was taken out and started anew, ``recomputed_tokens`` for it.
         notes: what has to be said beside the numbers.
+        finished: when the last token came, seconds on the engine's clock; nan if refused. None for an API.
     """
 
     label: str
@@ -82,6 +83,7 @@ class SimulationResult:
     occupancy: tuple[Occupation, ...] = ()
     notes: tuple[str, ...] = ()
     written_tokens: Ints | None = None
+    finished: Floats | None = None
 
     @property
     def served_tokens(self) -> int:

@@ -204,7 +204,7 @@ def _columns(
     count = len(requests)
     ints = {name: np.zeros(count, np.int64) for name in ("matched", "host", "retractions", "recomputed")}
     replica = np.full(count, -1, np.int64)
-    floats = {name: np.full(count, nan) for name in ("ttft", "e2e", "queue")}
+    floats = {name: np.full(count, nan) for name in ("ttft", "e2e", "queue", "finished")}
     refused, truncated = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
     reasons: dict[int, str] = {}
     end = 0.0
@@ -220,6 +220,7 @@ def _columns(
         floats["ttft"][index] = record.first_token - record.arrival
         floats["e2e"][index] = record.finished - record.arrival
         floats["queue"][index] = record.admitted - record.arrival
+        floats["finished"][index] = record.finished
         truncated[index] = record.truncated
         end = max(end, record.finished)
     totals.makespan = end

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.nn.functional import linear, rms_norm, silu
+from torch.nn.functional import rms_norm, silu
 
+from radixengine.linear import Linear
 from radixengine.shapes import ModelShape
 
 if TYPE_CHECKING:
@@ -20,20 +21,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Weights of one layer, as torch.nn.functional.linear takes them.
+    """Weights of one layer.
 
     ``qkv`` stacks the query, key and value projections, ``gate_up`` the two inputs of the gated SiLU.
     """
 
     input_norm: Tensor
-    qkv: Tensor
-    qkv_bias: Tensor | None
+    qkv: Linear
     q_norm: Tensor | None
     k_norm: Tensor | None
-    out: Tensor
+    out: Linear
     mlp_norm: Tensor
-    gate_up: Tensor
-    down: Tensor
+    gate_up: Linear
+    down: Linear
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class Decoder:
     embed: Tensor
     layers: tuple[Layer, ...]
     norm: Tensor
-    head: Tensor
+    head: Linear
     folds: bool = False
     _angles: tuple[Tensor, Tensor] | None = field(default=None, repr=False)
 
@@ -96,7 +96,7 @@ class Decoder:
         x = self.embed.index_select(0, tokens)
         for number, layer in enumerate(self.layers):
             normed = rms_norm(x, (shape.hidden,), layer.input_norm, eps)
-            qkv = linear(normed, layer.qkv, layer.qkv_bias)
+            qkv = layer.qkv(normed)
             qk = qkv[:, :rotated].view(rows, -1, dim)
             if layer.q_norm is not None and layer.k_norm is not None:
                 q = rms_norm(qk[:, : shape.heads], (dim,), layer.q_norm, eps)
@@ -106,12 +106,12 @@ class Decoder:
             q, k = qk[:, : shape.heads], qk[:, shape.heads :]
             v = qkv[:, rotated:].view(rows, -1, dim)
             memory.store(number, slots, k, v)
-            x = x + linear(attention.attend(plan, number, q, k, v), layer.out)
-            gate, up = linear(rms_norm(x, (shape.hidden,), layer.mlp_norm, eps), layer.gate_up).chunk(2, -1)
-            x = x + linear(silu(gate).mul_(up), layer.down)
+            x = x + layer.out(attention.attend(plan, number, q, k, v))
+            gate, up = layer.gate_up(rms_norm(x, (shape.hidden,), layer.mlp_norm, eps)).chunk(2, -1)
+            x = x + layer.down(silu(gate).mul_(up))
         if wanted is not None:
             x = x.index_select(0, wanted)
-        return linear(rms_norm(x, (shape.hidden,), self.norm, eps), self.head)
+        return self.head(rms_norm(x, (shape.hidden,), self.norm, eps))
 
 
 def rope_frequencies(shape: ModelShape) -> Tensor:

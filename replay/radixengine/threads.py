@@ -55,8 +55,8 @@ def _seconds(model: Decoder, threads: int) -> float:
         for _ in range(_REPEATS):
             begin = perf_counter()
             for layout in (prefill, *[decode] * 8):
-                index = memory.index(layout.slots)
+                index, last = memory.index(layout.slots), memory.index(np.array([len(layout.slots) - 1]))
                 plan = attention.plan(layout)
-                model.forward(index, index, index, memory, attention, plan, index[-1:])
+                model.forward(index, index, index, memory, attention, plan, last)
             taken.append(perf_counter() - begin)
     return min(taken)

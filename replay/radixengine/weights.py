@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from radixengine.linear import Linear
 from radixengine.model import Decoder, Layer
 from radixengine.model_config import ModelError, shape_of
 from radixengine.shapes import ModelShape
@@ -48,19 +49,18 @@ def random_model(shape: ModelShape, *, device: str = "cpu", dtype: str = "float3
         layers.append(
             Layer(
                 input_norm=ones(hidden),
-                qkv=qkv,
-                qkv_bias=normal(1, queries + values, 0.1)[0] if shape.qkv_bias else None,
+                qkv=Linear(qkv, normal(1, queries + values, 0.1)[0] if shape.qkv_bias else None),
                 q_norm=ones(dim) if shape.qk_norm else None,
                 k_norm=ones(dim) if shape.qk_norm else None,
-                out=normal(hidden, shape.heads * dim, 1 / math.sqrt(shape.heads * dim)),
+                out=Linear(normal(hidden, shape.heads * dim, 1 / math.sqrt(shape.heads * dim))),
                 mlp_norm=ones(hidden),
-                gate_up=normal(2 * inner, hidden, unit),
-                down=normal(hidden, inner, 1 / math.sqrt(inner)),
+                gate_up=Linear(normal(2 * inner, hidden, unit)),
+                down=Linear(normal(hidden, inner, 1 / math.sqrt(inner))),
             )
         )
     embed = normal(shape.vocab, hidden, unit)
     head = embed if shape.tied else normal(shape.vocab, hidden, unit)
-    return Decoder(shape, embed, tuple(layers), ones(hidden), head, folds=True)
+    return Decoder(shape, embed, tuple(layers), ones(hidden), Linear(head), folds=True)
 
 
 def load_model(path: Path, *, device: str = "cpu", dtype: str = "float32") -> Decoder:
@@ -107,7 +107,7 @@ def from_tensors(
     head = embed if shape.tied else take("lm_head.weight", shape.vocab, shape.hidden)
     if over := sorted(name for name in left if not name.endswith("rotary_emb.inv_freq")):
         raise ModelError(f"{shape.name} has weights that this engine does not know: {', '.join(over[:3])}.")
-    return Decoder(shape, embed, layers, norm, head)
+    return Decoder(shape, embed, layers, norm, Linear(head))
 
 
 def _layer(shape: ModelShape, at: str, take: Callable[..., Tensor]) -> Layer:
@@ -120,14 +120,13 @@ def _layer(shape: ModelShape, at: str, take: Callable[..., Tensor]) -> Layer:
     ends = [take(f"{at}mlp.{name}_proj.weight", inner, hidden) for name in ("gate", "up")]
     return Layer(
         input_norm=take(f"{at}input_layernorm.weight", hidden),
-        qkv=torch.cat(weights),
-        qkv_bias=bias,
+        qkv=Linear(torch.cat(weights), bias),
         q_norm=take(f"{at}self_attn.q_norm.weight", dim) if shape.qk_norm else None,
         k_norm=take(f"{at}self_attn.k_norm.weight", dim) if shape.qk_norm else None,
-        out=take(f"{at}self_attn.o_proj.weight", hidden, sizes["q"]),
+        out=Linear(take(f"{at}self_attn.o_proj.weight", hidden, sizes["q"])),
         mlp_norm=take(f"{at}post_attention_layernorm.weight", hidden),
-        gate_up=torch.cat(ends),
-        down=take(f"{at}mlp.down_proj.weight", hidden, inner),
+        gate_up=Linear(torch.cat(ends)),
+        down=Linear(take(f"{at}mlp.down_proj.weight", hidden, inner)),
     )
 
 

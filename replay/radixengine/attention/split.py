@@ -58,55 +58,54 @@ class SplitAttention:
         at = 0
         for tokens, parts in plan.extends:
             end = at + tokens
-            queries = grouped[at:end].permute(1, 2, 0, 3)
-            new = _per_head(k[at:end], queries), _per_head(v[at:end], queries)
+            queries = grouped[at:end].permute(1, 2, 0, 3).contiguous()
+            new = [kv[at:end].transpose(0, 1)[:, None].expand_as(queries) for kv in (k, v)]
             found = _flash(queries, *new, 0.0, True)
-            for part in parts:
-                keys, values = self._read(layer, part)
-                cached = _flash(queries, _per_head(keys, queries), _per_head(values, queries), 0.0, False)
-                found = _join(found, cached)
-            out[at:end] = found[0].permute(2, 0, 1, 3)
+            out[at:end] = self._join(layer, queries, parts, found).permute(2, 0, 1, 3)
             at = end
         for parts in plan.decodes:
-            # The query heads of a KV head see the same keys, so they are its rows.
-            queries = grouped[at][:, None]
-            found = None
-            for part in parts:
-                keys, values = self._read(layer, part)
-                seen = _flash(queries, keys.transpose(0, 1)[:, None], values.transpose(0, 1)[:, None], 0.0)
-                found = seen if found is None else _join(found, seen)
-            assert found is not None
-            out[at] = found[0][:, 0]
+            out[at] = self._join(layer, grouped[at][:, :, None], parts, None)[:, :, 0]
             at += 1
         return out.view(rows, heads * dim)
 
+    def _join(
+        self, layer: int, queries: Tensor, parts: list[_Part], found: tuple[Tensor, Tensor] | None
+    ) -> Tensor:
+        """Attention of ``queries`` [kv_heads, heads per KV head, tokens, dim] over all of the parts.
+
+        ``found``: (output, log-sum-exp of the scores) over keys that belong to them as well.
+        """
+        # The query heads of a KV head see the same keys, so they are its rows.
+        rows = queries.flatten(1, 2)[:, None]
+        for part in parts:
+            keys, values = self._memory.keys[layer], self._memory.values[layer]
+            if isinstance(part, slice):
+                keys, values = keys[part], values[part]
+            else:
+                keys, values = keys.index_select(0, part), values.index_select(0, part)
+            seen, scores = _flash(rows, keys.transpose(0, 1)[:, None], values.transpose(0, 1)[:, None], 0.0)
+            seen, scores = seen.view_as(queries), scores.reshape(queries.shape[:-1])
+            if found is not None:
+                share = torch.sigmoid(scores - found[1])[..., None].to(seen.dtype)
+                seen, scores = torch.lerp(found[0], seen, share), torch.logaddexp(found[1], scores)
+            found = seen, scores
+        assert found is not None
+        return found[0]
+
     def _parts(self, slots: NDArray[Any]) -> list[_Part]:
         """Long runs as slices, everything else in one tensor."""
-        ends = np.append(np.flatnonzero(np.diff(slots) != 1) + 1, len(slots))
-        starts = np.append(0, ends[:-1])
-        long = ends - starts >= _RUN
-        parts: list[_Part] = []
-        for start, end in zip(starts[long].tolist(), ends[long].tolist(), strict=True):
-            first = int(slots[start])
-            parts.append(slice(first, first + end - start))
-        rest = slots[~np.repeat(long, ends - starts)]
+        ends = np.append(np.flatnonzero(slots[1:] != slots[:-1] + 1) + 1, len(slots))
+        if len(ends) == 1 and len(slots) >= _RUN:
+            return [slice(int(slots[0]), int(slots[0]) + len(slots))]
+        lengths = np.diff(ends, prepend=0)
+        long = lengths >= _RUN
+        parts: list[_Part] = [
+            slice(first, first + length)
+            for first, length in zip(
+                slots[ends[long] - lengths[long]].tolist(), lengths[long].tolist(), strict=True
+            )
+        ]
+        rest = slots[~np.repeat(long, lengths)]
         if len(rest):
             parts.append(self._memory.index(rest))
         return parts
-
-    def _read(self, layer: int, part: _Part) -> tuple[Tensor, Tensor]:
-        keys, values = self._memory.keys[layer], self._memory.values[layer]
-        if isinstance(part, slice):
-            return keys[part], values[part]
-        return keys.index_select(0, part), values.index_select(0, part)
-
-
-def _per_head(kv: Tensor, queries: Tensor) -> Tensor:
-    """[tokens, kv_heads, dim] as [kv_heads, heads per KV head, tokens, dim], without copying."""
-    return kv.transpose(0, 1)[:, None].expand(-1, queries.shape[1], -1, -1)
-
-
-def _join(one: tuple[Tensor, Tensor], two: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-    """Attention over two disjoint sets of keys, from (output, log-sum-exp of the scores) over each."""
-    share = torch.sigmoid(two[1] - one[1])[..., None].to(one[0].dtype)
-    return torch.lerp(one[0], two[0], share), torch.logaddexp(one[1], two[1])

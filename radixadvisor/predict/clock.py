@@ -74,10 +74,12 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """One replica: an engine with a pool of so many tokens, whose passes take what ``cost`` says."""
+    """One replica: an engine with a pool of so many tokens (None: never full); ``cost`` says what its passes
+    take.
+    """
 
     engine: EngineProfile
-    pool: int
+    pool: int | None
     cost: Seconds
     seed: int = 0
 
@@ -106,11 +108,8 @@ class Clock:
             int(result.refused.sum()) // copies,
         )
 
-    def at_arrivals(self, requests: Requests, capacity: float) -> Times | None:
-        """At the log's own times; None if nothing can be served."""
-        assert requests.arrivals is not None
-        span = max(requests.arrivals) - min(requests.arrivals)
-        load = len(requests) / span / capacity if span and capacity else float("inf")
+    def at_arrivals(self, requests: Requests, load: float) -> Times | None:
+        """At the log's own times, which are ``load`` of the capacity; None if nothing can be served."""
         return _times(requests, self._simulate(requests), load)
 
     def at_rate(self, requests: Requests, rate: float, capacity: float) -> Times | None:
@@ -166,7 +165,7 @@ class _Picked(Sequence[Any]):
 
 
 def _rows(requests: Requests, picked: Sequence[int]) -> Requests:
-    columns = {
+    columns: dict[str, Any] = {
         field.name: _Picked(column, picked)
         for field in fields(requests)
         if field.name != "unit" and (column := getattr(requests, field.name)) is not None

@@ -73,20 +73,9 @@ def closed_form(cost: Seconds, cached: Counts, lengths: Counts, outputs: Counts,
         group = max(1, min(batch, round(batch * len(lengths) / total)))
     new = np.maximum(lengths - cached, 1)
     return GpuTime(
-        _prefill(cost, lengths, np.zeros_like(lengths), group),
-        _prefill(cost, new, lengths - new, group),
+        float(cost.prefill_each(lengths, np.zeros_like(lengths), group).sum()),
+        float(cost.prefill_each(new, lengths - new, group).sum()),
         decode,
-    )
-
-
-def _prefill(cost: Seconds, new: Counts, cached: Counts, group: int) -> float:
-    """Seconds of all prompts, so many neighbours in a pass."""
-    if group == 1:
-        return float(cost.prefill_each(new, cached).sum())
-    n, c = new.tolist(), cached.tolist()
-    return sum(
-        cost.pass_seconds(n[at : at + group], c[at : at + group], len(n[at : at + group]))
-        for at in range(0, len(n), group)
     )
 
 

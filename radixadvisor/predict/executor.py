@@ -29,8 +29,8 @@ class Seconds(Protocol):
         sequences that decode one token each, which then is the last of ``contexts`` tokens.
         """
 
-    def prefill_each(self, new: Counts, cached: Counts) -> Floats:
-        """Prompts in a pass of their own each."""
+    def prefill_each(self, new: Counts, cached: Counts, group: int = 1) -> Floats:
+        """Each pass over prompts, so many neighbours in a pass."""
 
     def decode_passes(self, contexts: Values[int], passes: int) -> Floats:
         """Each of so many passes in a row over the same sequences, whose contexts grow by one per pass."""

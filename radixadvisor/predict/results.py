@@ -55,7 +55,9 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A published figure, to set beside a prediction."""
+    """A published figure and this workload's own of its kind, None if there is none. ``unit`` is ``ratio`` or
+    ``share``.
+    """
 
     name: str
     value: float
@@ -63,6 +65,7 @@ class Reference:
     text: str
     ours: float | None
     source: str
+    checked: str
 
 
 @dataclass(frozen=True, slots=True)

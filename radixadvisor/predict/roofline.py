@@ -139,27 +139,28 @@ class Roofline:
         """A pass over one prompt of ``cached + new`` tokens."""
         return self.pass_seconds((new,), (cached,), 1)
 
-    def prefill_each(self, new: Counts, cached: Counts) -> Floats:
-        """The same for many prompts, each in a pass of its own."""
+    def prefill_each(self, new: Counts, cached: Counts, group: int = 1) -> Floats:
+        """The same for many prompts, so many neighbours in each pass."""
         import numpy as np
 
         shape = self.model.shape
-        n, c = new.astype(np.float64), cached.astype(np.float64)
         full, local = shape.layers - shape.local_layers, shape.local_layers
-        attention = full * (n * c + n * (n + 1) / 2)
+        n, c = new.astype(np.float64), cached.astype(np.float64)
+        pairs = full * (n * c + n * (n + 1) / 2)
         held = full * (n + c)
         if local:
             growing = np.clip(shape.window - c, 0, n)
-            attention += local * (growing * c + growing * (growing + 1) / 2 + (n - growing) * shape.window)
+            pairs += local * (growing * c + growing * (growing + 1) / 2 + (n - growing) * shape.window)
             held += local * (n + np.minimum(c, shape.window))
-        flops = 2.0 * (shape.linear_active * n + shape.head_params) + shape.pair_flops * attention
-        kv = self.kv_bytes / shape.layers * held
-        missed = np.zeros_like(n)
-        if shape.moe_layers:
-            missed = (1 - shape.experts_per_token / shape.experts) ** n
-        touched = self._weights(1 - missed)
-        seconds: Floats = np.maximum(flops / self._compute, (touched + kv) / self._bandwidth)
-        return seconds + self._sent(1) * n / self._link + self.rates.step_overhead
+        starts = np.arange(0, len(n), group)
+        tokens, pairs, held = (np.add.reduceat(values, starts) for values in (n, pairs, held))
+        logits = np.minimum(group, len(n) - starts)
+        flops = 2.0 * (shape.linear_active * tokens + shape.head_params * logits) + shape.pair_flops * pairs
+        missed = 1 - shape.experts_per_token / shape.experts if shape.moe_layers else 1.0
+        touched = self._weights(1 - missed**tokens)
+        bytes_ = touched + self.kv_bytes / shape.layers * held
+        seconds: Floats = np.maximum(flops / self._compute, bytes_ / self._bandwidth)
+        return seconds + self._sent(1) * tokens / self._link + self.rates.step_overhead
 
     def decode_passes(self, contexts: Values[int], passes: int) -> Floats:
         """Seconds of each of ``passes`` passes that decode the same sequences, whose contexts hold so many

@@ -37,8 +37,10 @@ class Recorder:
         self.contexts.update(contexts)
         return self.inner.pass_seconds(new, cached, logits, contexts)
 
-    def prefill_each(self, new: NDArray[np.int64], cached: NDArray[np.int64]) -> NDArray[np.float64]:
-        return self.inner.prefill_each(new, cached)
+    def prefill_each(
+        self, new: NDArray[np.int64], cached: NDArray[np.int64], group: int = 1
+    ) -> NDArray[np.float64]:
+        return self.inner.prefill_each(new, cached, group)
 
     def decode_passes(self, contexts: Sequence[int], passes: int) -> NDArray[np.float64]:
         self.contexts.update(size + step for size in contexts for step in range(passes))

@@ -100,6 +100,11 @@ def test_prompts_together_are_prompts_one_by_one(kind: str, prompts: list[tuple[
     new, cached = np.array(prompts).T
     single = [roofline.prefill_seconds(n, c) for n, c in prompts]
     assert roofline.prefill_each(new, cached) == pytest.approx(single, rel=1e-12)
+    pairs = [
+        roofline.pass_seconds(new[at : at + 2].tolist(), cached[at : at + 2].tolist(), len(new[at : at + 2]))
+        for at in range(0, len(new), 2)
+    ]
+    assert roofline.prefill_each(new, cached, 2) == pytest.approx(pairs, rel=1e-12)
 
 
 @pytest.mark.parametrize(

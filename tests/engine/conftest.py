@@ -1,0 +1,7 @@
+"""One thread for torch: the tests share their cores."""
+
+from __future__ import annotations
+
+import torch
+
+torch.set_num_threads(1)

@@ -1,0 +1,71 @@
+"""Logits against transformers, with prompts cut at random and KV scattered over the pool."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from radixengine.attention import BACKENDS, attention_named
+from radixengine.attention.base import Extend, Layout
+from radixengine.linear import Linear
+from radixengine.memory import KVMemory
+
+from tests.engine.models import ARCHITECTURES, pair
+
+LENGTH = 300
+
+
+def random_slots(rng: np.random.Generator, capacity: int) -> np.ndarray:
+    """Slots of LENGTH positions: a run too short to be a view, a long one, scattered ones."""
+    scattered = rng.permutation(np.arange(400, capacity))[: LENGTH - 190]
+    return np.concatenate([np.arange(20, 60), np.arange(100, 250), scattered]).astype(np.int32)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_logits_equal_those_of_transformers_within_1e4(name: str, backend: str) -> None:
+    model, decoder = pair(name)
+    rng = np.random.default_rng(5)
+    tokens = torch.from_numpy(rng.integers(0, decoder.shape.vocab, LENGTH))
+    with torch.inference_mode():
+        expected = model(tokens[None]).logits[0]
+    memory = KVMemory(decoder.shape, 1000, decoder.device, decoder.dtype)
+    # What lies in slots that are not the sequence's must not matter.
+    memory.keys[:, :-1].fill_(50.0)
+    memory.values[:, :-1].fill_(50.0)
+    attention = attention_named(backend, memory)
+    decoder.prepare(LENGTH)
+    slots = random_slots(rng, 1000)
+    cuts = [0, 1, *np.sort(rng.choice(np.arange(2, LENGTH - 3), 5, replace=False)).tolist(), LENGTH - 3]
+    found = []
+    with torch.inference_mode():
+        for start, end in zip(cuts, cuts[1:], strict=False):
+            layout = Layout((Extend(end - start, slots[:start]),), (), slots[start:end])
+            where = memory.index(layout.slots)
+            at = torch.arange(start, end)
+            found.append(
+                decoder.forward(tokens[start:end], at, where, memory, attention, attention.plan(layout))
+            )
+        for at in range(LENGTH - 3, LENGTH):
+            layout = Layout((), (slots[: at + 1],), slots[at : at + 1])
+            found.append(
+                decoder.forward(
+                    tokens[at : at + 1],
+                    torch.tensor([at]),
+                    memory.index(layout.slots),
+                    memory,
+                    attention,
+                    attention.plan(layout),
+                    torch.tensor([0]),
+                )
+            )
+    torch.testing.assert_close(torch.cat(found), expected, atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 128, 500])
+def test_weights_in_the_devices_layout_multiply_as_before(rows: int) -> None:
+    torch.manual_seed(rows)
+    weight, bias, x = torch.randn(70, 50), torch.randn(70), torch.randn(rows, 50)
+    torch.testing.assert_close(Linear(weight, bias)(x), x @ weight.T + bias, atol=1e-4, rtol=1e-5)
+    half = Linear(weight.bfloat16())(x.bfloat16())
+    torch.testing.assert_close(half, x.bfloat16() @ weight.bfloat16().T)

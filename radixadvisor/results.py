@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from radixadvisor.results_advice import Breakdown, CheckedRule, Finding, LossRow, Prescription, Where
+from radixadvisor.predict.results import Prediction
+from radixadvisor.results_advice import (
+    Breakdown,
+    CheckedRule,
+    Finding,
+    LossRow,
+    Prescription,
+    ReplicaRow,
+    Where,
+)
 
 __all__ = [
     "Analysis",
@@ -26,6 +35,7 @@ __all__ = [
     "LedgerRow",
     "LossRow",
     "Prescription",
+    "ReplicaRow",
     "SkipSummary",
     "TokenizerInfo",
     "Totals",
@@ -194,4 +204,6 @@ class Analysis:
     findings: tuple[Finding, ...] = ()
     prescriptions: tuple[Prescription, ...] = ()
     checked: tuple[CheckedRule, ...] = ()
+    replica_range: tuple[ReplicaRow, ...] = ()
     by: Breakdown | None = None
+    prediction: Prediction | None = None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from radixadvisor.records import EditSpec
 
-__all__ = ["Breakdown", "CheckedRule", "Finding", "LossRow", "Prescription", "Where"]
+__all__ = ["Breakdown", "CheckedRule", "Finding", "LossRow", "Prescription", "ReplicaRow", "Where"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,7 @@ class Finding:
     ``after`` are the two values where prompts part (prompt text: reports mask and escape it). ``requests``
     is how many show it. ``lost_tokens`` are computed because of it under ``profile``: what its fix gains
     alone, or behind the fixes that have to come first. ``fix`` is the id of the prescription that undoes it.
+    ``rates``, of serving alone, are the hit rates with and without the one restriction that it is about.
     """
 
     rule: str
@@ -40,6 +41,7 @@ class Finding:
     requests: int
     lost_tokens: int
     fix: str | None = None
+    rates: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,8 @@ class Prescription:
     ``alone_tokens`` and ``marginal_tokens`` are computed tokens before minus after, on the log as it is and
     behind the fixes above; ``marginal_interval`` is the middle 95 % over resampled sessions; ``rate_after``
     the hit rate with this fix and those above; ``hit_tokens`` and ``prompt_tokens`` the marginal changes in
-    tokens served and in prompt length. ``edit`` is ``text`` or ``serving``; ``spec`` what does it.
+    tokens served and in prompt length. ``edit`` is ``text`` or ``serving``; ``spec`` what does it;
+    ``profile`` the cache that gains it; ``setting`` what to change in a server's or a client's configuration.
     """
 
     id: str
@@ -65,6 +68,8 @@ class Prescription:
     prompt_tokens: int
     applications: tuple[str, ...]
     spec: EditSpec
+    profile: str = "sglang"
+    setting: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +80,14 @@ class CheckedRule:
     title: str
     gain_tokens: int
     alone_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaRow:
+    """The hit rate if so many replicas, each with a cache of its own, took turns."""
+
+    replicas: int
+    rate: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from radixadvisor.analysis.columns import requests_of
+from radixadvisor.analysis.columns import Prompts, requests_of
 from radixadvisor.catalog import family_of
 from radixadvisor.measure.hits import matches, prompt_matches, visible_matches
 from radixadvisor.measure.walks import Walks
@@ -51,11 +52,19 @@ def hosted_steps(
     requests = requests_of(trace, profile)
     result = simulate_hosted(requests, profile)
     if profile.kind != "prefix":
-        from radixadvisor.simulate.steps import hosted_ledger_steps
+        from radixadvisor.simulate.steps import hosted_ledger_steps, longest_matches
 
         steps = hosted_ledger_steps(requests, profile, served=result.matched_tokens)
+        if profile.keys_messages:
+            # Lifted with the namespaces: parameters that split what stands behind the system prompt.
+            bare = replace(requests, prompts=Prompts(trace))
+            steps["isolation"] = longest_matches(bare, outputs=profile.outputs, namespaces=False)
         ordered = {name: None if column is None else column[trace.order] for name, column in steps.items()}
         return ordered, result.notes
+    if profile.keys_all:
+        spaces: dict[str, int] = {}
+        named = [requests.namespace(index) for index in trace.order]
+        namespaces = [spaces.setdefault(name, len(spaces)) for name in named]
     return _prefix_steps(trace, walks, lengths, namespaces, profile, result), result.notes
 
 

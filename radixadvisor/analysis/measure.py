@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from radixadvisor.analysis.hosted import hosted_profile, hosted_reasons, hosted_steps
+from radixadvisor.analysis.pools import replicas_of, served_by_pool
 from radixadvisor.analysis.repeats import repeated_runs
 from radixadvisor.measure.elsewhere import covered_elsewhere
 from radixadvisor.measure.hits import (
@@ -17,8 +18,10 @@ from radixadvisor.measure.hits import (
 )
 from radixadvisor.measure.ledger import Ledger, compose
 from radixadvisor.measure.walks import Walks, walk
+from radixadvisor.simulate.bypass import bypass_of
 from radixadvisor.simulate.cost import LinearCost
 from radixadvisor.simulate.profiles import NONE, EngineProfile, engine
+from radixadvisor.simulate.setting import Setting
 from radixadvisor.trace import Trace
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 
 PROFILES = ("sglang", "sglang-page16", "sglang-page64", "vllm", "trtllm", "none")
 ENGINE = "sglang"
+NOTHING_TOLD = Setting()
 _TOKEN_BYTES = 4
 
 
@@ -55,12 +59,13 @@ class Measured:
     modelled_prefills: int
 
 
-def measure(trace: Trace, order_gain: Counts | None = None) -> Measured:
+def measure(trace: Trace, order_gain: Counts | None = None, setting: Setting = NOTHING_TOLD) -> Measured:
     """Measure a trace.
 
     Args:
         trace: a tokenized log.
         order_gain: computed tokens before minus after all prescriptions, per request in order of arrival.
+        setting: pool, clients and replicas where the user tells them.
     """
     import numpy as np
 
@@ -79,12 +84,15 @@ def measure(trace: Trace, order_gain: Counts | None = None) -> Measured:
     same, other = session_matches(walks, sessions)
     reuse = tokens(matches(walks, namespaces))
     profiles = {name: _served(_profile(name), reuse, lengths, unit) for name in PROFILES}
+    profiles = {
+        name: np.where(bypasses(trace, _profile(name)), 0, column) for name, column in profiles.items()
+    }
     missing: dict[str, str] = {}
     headline, modelled = ENGINE, 0
     notes: tuple[str, ...] = ()
     hosted = hosted_profile(trace)
     if hosted is None:
-        steps, modelled = _engine_steps(trace, walks, lengths, namespaces, reuse, missing)
+        steps, modelled = _engine_steps(trace, walks, lengths, namespaces, reuse, missing, setting)
     else:
         headline = hosted.name
         steps, notes = hosted_steps(trace, walks, lengths, namespaces, hosted)
@@ -133,6 +141,13 @@ def _served(profile: EngineProfile, reuse: Counts, lengths: Counts, unit: int) -
     return served(reuse, lengths, -(-page // unit) * unit)
 
 
+def bypasses(trace: Trace, profile: EngineProfile) -> list[bool]:
+    """For each request in order of arrival whether an engine serves it without looking at its cache."""
+    if not profile.bypass:
+        return [False] * len(trace.order)
+    return [bypass_of(trace.requests[index], profile.bypass) is not None for index in trace.order]
+
+
 def _numbers(names: list[str]) -> list[int]:
     numbers: dict[str, int] = {}
     return [numbers.setdefault(name, len(numbers)) for name in names]
@@ -145,6 +160,7 @@ def _engine_steps(
     namespaces: list[int],
     reuse: Counts,
     missing: dict[str, str],
+    setting: Setting,
 ) -> tuple[dict[str, Counts | None], int]:
     """Tokens served by an engine with an unlimited pool at the log's own times, one restriction lifted after
     the other; and how many times to first token were modelled.
@@ -153,22 +169,25 @@ def _engine_steps(
 
     unit = trace.unit
     page = -(-engine(ENGINE).page // unit) * unit
-    missing["ledger.capacity"] = "no pool size is given: the pool counts as unlimited"
     missing["ledger.ttl"] = "an engine's cache has no lifetime"
     split = namespaces
-    replicas = [trace.requests[index].replica for index in trace.order]
-    if all(replica is not None for replica in replicas) and len(set(replicas)) > 1:
+    replicas = replicas_of(trace, setting)
+    if replicas is not None:
         split = _numbers([f"{space}|{replica}" for space, replica in zip(namespaces, replicas, strict=True)])
     else:
         missing["ledger.replicas"] = "the log does not name the replica of each request"
 
-    times = _times(trace, lengths, reuse)
+    times = times_of(trace, lengths, reuse)
 
     def kept(groups: list[int]) -> Counts:
         found = matches(walks, groups) if times is None else visible_matches(walks, *times[:3], groups)
         return served(np.minimum(found * unit, lengths), lengths, page)
 
     steps: dict[str, Counts | None] = {"served": kept(split)}
+    if setting.capacity is None:
+        missing["ledger.capacity"] = "no pool size is given: the pool counts as unlimited"
+    else:
+        steps = {"served": served_by_pool(trace, ENGINE, setting), "capacity": steps["served"]}
     if split is not namespaces:
         steps["replicas"] = kept(namespaces)
     if times is None:
@@ -180,7 +199,7 @@ def _engine_steps(
     return steps, 0 if times is None else times[3]
 
 
-def _times(
+def times_of(
     trace: Trace, lengths: Counts, reuse: Counts
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], int] | None:
     """Arrival, first token and end of each request, and how many first tokens were modelled.

@@ -9,8 +9,10 @@ from radixadvisor.catalog import KV_BYTES
 from radixadvisor.errors import UnknownName, UsageError
 from radixadvisor.ingest import parse_time
 from radixadvisor.records import Request
+from radixadvisor.simulate.setting import Setting
 from radixadvisor.trace import TokenOptions
 
+BASELINES = ("none", "vllm")
 BREAKDOWNS = ("app", "model", "session", "tenant")
 FILTER_KEYS = ("app", "model", "replica", "session", "tenant", "user")
 
@@ -30,6 +32,14 @@ class AnalyzeOptions:
         limit: how many requests to read.
         by: what losses are broken down by: app, tenant, model or session.
         advice: whether to diagnose the log and try fixes on it, or only to measure it.
+        capacity, concurrency, replicas: the server's pool in tokens per replica, clients at once, and
+            replicas that take turns, where the log does not tell them.
+        gpu, tensor_parallel, weights: the card to predict for, how many share a model, and the precision of
+            the weights if not as published.
+        baseline: what a radix cache is compared with: none or vllm.
+        rate: requests per second to predict for, instead of the log's own arrivals.
+        calibration: a file that ``radixadvisor calibrate`` wrote.
+        mfu, mbu, step_overhead: assumed shares of a card's peaks, and seconds per pass beside them.
         progress: called with the number of requests read so far.
     """
 
@@ -44,12 +54,32 @@ class AnalyzeOptions:
     limit: int | None = None
     by: str | None = None
     advice: bool = True
+    capacity: int | None = None
+    concurrency: int | None = None
+    replicas: int | None = None
+    gpu: str | None = None
+    tensor_parallel: int | None = None
+    weights: str | None = None
+    baseline: str = "none"
+    rate: float | None = None
+    calibration: str | None = None
+    mfu: float | None = None
+    mbu: float | None = None
+    step_overhead: float | None = None
     progress: Callable[[int], None] | None = None
 
     def __post_init__(self) -> None:
         """Raises UsageError for a value that cannot work."""
         if self.kv_dtype.lower() not in KV_BYTES:
             raise UnknownName("KV precision", self.kv_dtype, KV_BYTES)
+        for name in ("capacity", "concurrency", "replicas"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise UsageError(f"{name} must be at least 1, not {value}.")
+        if self.baseline not in BASELINES:
+            raise UnknownName("baseline", self.baseline, BASELINES)
+        if self.step_overhead is not None and self.step_overhead <= 0:
+            raise UsageError("A pass is never free: the overhead of a step must be above 0 seconds.")
         for condition in self.where:
             key, equals, _ = condition.partition("=")
             if not equals:
@@ -60,6 +90,10 @@ class AnalyzeOptions:
             raise UnknownName("breakdown", self.by, BREAKDOWNS)
         if self.since is not None and parse_time(self.since) is None:
             raise UsageError(f"No time: {self.since!r}. Write 2026-03-09T09:00:00Z or epoch seconds.")
+
+    def setting(self) -> Setting:
+        """What is told of the server."""
+        return Setting(self.capacity, self.concurrency, self.replicas)
 
     def tokens(self) -> TokenOptions:
         """The part that shapes prompts."""

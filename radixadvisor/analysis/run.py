@@ -19,8 +19,10 @@ from radixadvisor.analysis.describe import (
     tokenizers_of,
     untimed,
 )
+from radixadvisor.analysis.forecast import forecast, told_by
 from radixadvisor.analysis.measure import measure
 from radixadvisor.analysis.options import AnalyzeOptions
+from radixadvisor.analysis.serving import replica_range, with_serving
 from radixadvisor.ingest import Log, no_usable_input, read_log
 from radixadvisor.results import Analysis, HitCount, HitRates, Hits, LedgerRow, Totals
 from radixadvisor.trace import Trace, build_trace
@@ -78,7 +80,9 @@ def _without_gc() -> Iterator[None]:
 def analyze_trace(trace: Trace, log: Log, options: AnalyzeOptions) -> Analysis:
     """Measure a trace that is already tokenized."""
     advice = advise(trace) if options.advice else no_advice("left out by --no-advice")
-    found = measure(trace, advice.order_gain)
+    found = measure(trace, advice.order_gain, options.setting())
+    if options.advice:
+        advice = with_serving(trace, found, advice, options.setting())
     total = int(found.lengths.sum())
     missing = found.missing | advice.missing
     target = target_model(trace, options, missing)
@@ -90,6 +94,8 @@ def analyze_trace(trace: Trace, log: Log, options: AnalyzeOptions) -> Analysis:
     headline = found.profiles[found.headline]
     rows, left_out = capacity_of(trace, found, kv_bytes)
     missing |= left_out
+    prediction, unknown = forecast(trace, found, advice, options, target)
+    missing |= unknown
     return Analysis(
         input=input_of(trace, log),
         tokenizers=tokenizers_of(trace),
@@ -112,13 +118,15 @@ def analyze_trace(trace: Trace, log: Log, options: AnalyzeOptions) -> Analysis:
         ledger=tuple(LedgerRow(row.name, row.tokens, row.share) for row in found.ledger.buckets),
         kv_bytes_per_token=kv_bytes,
         model=None if target is None else target.name,
-        assumptions=assumptions_of(trace, log, found),
+        assumptions=(*assumptions_of(trace, log, found), *told_by(prediction)),
         not_evaluated=missing,
         reported_cached_tokens=reported_cached(trace),
         predicted_cached_tokens=int(headline.sum()),
         findings=advice.findings,
         prescriptions=advice.prescriptions,
         checked=advice.checked,
+        prediction=prediction,
+        replica_range=replica_range(trace, found, options.setting()),
         by=None if options.by is None else breakdown(trace, found, options.by),
     )
 

@@ -7,6 +7,17 @@ from typing import Annotated
 import typer
 
 from radixadvisor.commands.options import ChatTemplate, Format, Json, Logs, NoColor, Out, Quiet, Tokenizer
+from radixadvisor.commands.predicting import (
+    Baseline,
+    CalibrationFile,
+    Gpu,
+    Mbu,
+    Mfu,
+    Rate,
+    StepMs,
+    TensorParallel,
+    WeightDtype,
+)
 from radixadvisor.records import LONGEST_OUTPUT
 
 __all__ = ["analyze"]
@@ -20,8 +31,8 @@ def analyze(
     model: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME",
-            help="Model whose KV sizes the GiB and MiB figures are for.",
+            metavar="NAME|DIR",
+            help="Model that GiB, MiB and predictions are for: a name, or a folder with its config.json.",
             show_default="the log's",
         ),
     ] = None,
@@ -55,6 +66,37 @@ def analyze(
             show_default=False,
         ),
     ] = None,
+    capacity: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="TOKENS", help="The KV pool of each replica.", show_default="never full"),
+    ] = None,
+    concurrency: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="So many clients at once instead of the log's arrivals.",
+            show_default=False,
+        ),
+    ] = None,
+    replicas: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Replicas that take turns, where the log does not name them.",
+            show_default=False,
+        ),
+    ] = None,
+    gpu: Gpu = None,
+    tp: TensorParallel = None,
+    weight_dtype: WeightDtype = None,
+    baseline: Baseline = "none",
+    rate: Rate = None,
+    calibration: CalibrationFile = None,
+    mfu: Mfu = None,
+    mbu: Mbu = None,
+    step_ms: StepMs = None,
     no_advice: Annotated[
         bool, typer.Option("--no-advice", help="Measure only: no findings, no fixes tried.")
     ] = False,
@@ -85,6 +127,18 @@ def analyze(
                 limit=limit,
                 by=by,
                 advice=not no_advice,
+                capacity=capacity,
+                concurrency=concurrency,
+                replicas=replicas,
+                gpu=gpu,
+                tensor_parallel=tp,
+                weights=weight_dtype,
+                baseline=baseline.lower(),
+                rate=rate,
+                calibration=None if calibration is None else str(calibration),
+                mfu=mfu,
+                mbu=mbu,
+                step_overhead=None if step_ms is None else step_ms / 1000,
                 progress=report_progress,
             ),
         )

@@ -86,7 +86,7 @@ _PARAMETERS = frozenset(
         truncate_prompt_tokens documents function_call suffix modalities verbosity guided_json guided_regex
         guided_choice guided_grammar structured_outputs output_config return_hidden_states
         logprob_start_len input_embeds mm_processor_kwargs betas anthropic_beta include_reasoning
-        separate_reasoning""")
+        separate_reasoning pooling pooling_params""")
 )
 NAMESPACES = {
     "lora_request": "lora",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Counts = NDArray[np.int64]
 
-__all__ = ["Fix", "Trial", "try_all"]
+__all__ = ["Fix", "Trial", "interval", "try_all"]
 
 LEAST_GAIN = 0.004
 """The share of its applications' prompt tokens that a fix gains at least, where its rule names no other."""
@@ -143,14 +143,14 @@ def _fix(
         candidates=tuple(candidates),
         alone=alone,
         marginal=int(gains.sum()),
-        interval=_interval(gains, [view.trace.sessions[index] for index in view.order]),
+        interval=interval(gains, [view.trace.sessions[index] for index in view.order]),
         hits=int(after.served.sum() - before.served.sum()),
         length=total - int(before.lengths.sum()),
         rate=int(after.served.sum()) / total if total else 0.0,
     )
 
 
-def _interval(gains: Counts, sessions: Sequence[int]) -> tuple[int, int]:
+def interval(gains: Counts, sessions: Sequence[int]) -> tuple[int, int]:
     """The middle 95 % of total gains when sessions are drawn anew, as many as there are."""
     import numpy as np
 

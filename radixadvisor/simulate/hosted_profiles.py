@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from math import inf
 
@@ -32,6 +32,9 @@ class HostedProfile:
         route_tokens, per_minute: requests go by a hash of their first tokens and the client's key; so many a
             minute stay together, more spill over. 0: all requests meet the same cache.
         outputs: outputs are cached too.
+        read_price: a token served, in prices of plain input; ``write_prices`` one written, by lifetime.
+        keys_all, keys_messages: request parameters that are part of the key of the whole prompt, or of what
+            stands behind the system prompt.
     """
 
     name: str
@@ -50,6 +53,10 @@ class HostedProfile:
     route_tokens: int = 0
     per_minute: int = 0
     notes: tuple[str, ...] = ()
+    read_price: float = 1.0
+    write_prices: dict[str, float] = field(default_factory=dict)
+    keys_all: tuple[str, ...] = ()
+    keys_messages: tuple[str, ...] = ()
 
     def minimum_for(self, model: str) -> int:
         """The shortest prefix that is cached for a model."""
@@ -57,6 +64,17 @@ class HostedProfile:
             if pattern.search(model.lower()):
                 return tokens
         return self.minimum
+
+    @property
+    def keeps_alive(self) -> bool:
+        """Whether an entry lives as long as it is used in time."""
+        return self.max_age == inf
+
+    def write_price(self, seconds: float) -> float:
+        """What a token written for a lifetime costs: the price of the shortest one on offer that lasts."""
+        lasting = [(length, name) for name, length in self.lifetimes.items() if length >= seconds]
+        named = min(lasting)[1] if lasting else max(self.lifetimes, key=lambda name: self.lifetimes[name])
+        return self.write_prices.get(named, 1.0)
 
 
 @lru_cache(maxsize=1)
@@ -70,6 +88,10 @@ def providers() -> dict[str, HostedProfile]:
         table["minimums"] = tuple(
             (re.compile(row["match"]), row["tokens"]) for row in table.get("minimums", ())
         )
+        prices, keys = table.pop("prices", {}), table.pop("keys", {})
+        table["read_price"], table["write_prices"] = prices.get("read", 1.0), prices.get("write", {})
+        table["keys_all"] = tuple(keys.get("all", ()))
+        table["keys_messages"] = tuple(keys.get("messages", ()))
         if table["kind"] not in KINDS:
             raise ValueError(f"{path.name}: kind must be one of {', '.join(KINDS)}")
         profile = HostedProfile(**table)

@@ -26,7 +26,9 @@ RADIX, BLOCKS, NONE = "radix", "blocks", "none"
 
 @dataclass(frozen=True, slots=True)
 class EngineProfile:
-    """One version of an engine. ``cache`` is ``radix``, ``blocks`` (a hash per full block) or ``none``."""
+    """One version of an engine. ``cache`` is ``radix``, ``blocks`` (a hash per full block) or ``none``;
+    ``bypass`` names features of requests that never look it up.
+    """
 
     name: str
     version: str
@@ -37,6 +39,7 @@ class EngineProfile:
     evict: str
     scheduler: SchedulerConfig
     partial_reuse: bool = False
+    bypass: tuple[str, ...] = ()
     radix: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -114,6 +117,7 @@ def _parse(table: dict[str, Any]) -> EngineProfile:
     rule = table.pop("reservation", None)
     reservation = Reservation(**rule) if rule is not None else None
     scheduler = SchedulerConfig(reservation=reservation, **table.pop("scheduler"))
+    table["bypass"] = tuple(table.get("bypass", ()))
     return EngineProfile(checked=str(table.pop("checked")), scheduler=scheduler, **table)
 
 

@@ -16,10 +16,13 @@ _PLACE = re.compile(r"(messages|tools)\[(\d+)\](?:\.content\[(\d+)\])?")
 
 
 class BlockEnd(NamedTuple):
-    """The end of a content block: prompt tokens before it, and its breakpoint if it has one."""
+    """The end of a content block: prompt tokens before it, its breakpoint if it has one, and what it belongs
+    to: ``tools`` or the role of its message.
+    """
 
     tokens: int
     mark: CacheControl | None
+    role: str = ""
 
 
 class ContentBlocks:
@@ -47,7 +50,7 @@ class ContentBlocks:
             ends = self._known.get(key)
             if ends is None:
                 ends = self._known[key] = _block_ends(pool, request, group)
-            found += [BlockEnd(before + end.tokens, end.mark) for end in ends[:-1]]
+            found += [BlockEnd(before + end.tokens, end.mark, end.role) for end in ends[:-1]]
             before += ends[-1].tokens
         return tuple(found)
 
@@ -62,7 +65,11 @@ def _block_ends(pool: SegmentPool, request: Request, group: Group) -> tuple[Bloc
         if match is not None:
             places[match[1], match[2], match[3]] = len(text)
     ends = [
-        BlockEnd(_tokens(pool, text[:position]), _mark(request, field, int(number), part))
+        BlockEnd(
+            _tokens(pool, text[:position]),
+            _mark(request, field, int(number), part),
+            _role(request, field, int(number)),
+        )
         for (field, number, part), position in places.items()
     ]
     return (*sorted(ends, key=lambda end: end.tokens), BlockEnd(_tokens(pool, text), None))
@@ -70,6 +77,12 @@ def _block_ends(pool: SegmentPool, request: Request, group: Group) -> tuple[Bloc
 
 def _tokens(pool: SegmentPool, text: str) -> int:
     return len(encode_prompt_text(pool.tokenizer, text)) // TOKEN_BYTES
+
+
+def _role(request: Request, field: str, number: int) -> str:
+    if field == "tools" or request.messages is None:
+        return field
+    return request.messages[number].role
 
 
 def _mark(request: Request, field: str, number: int, part: str | None) -> CacheControl | None:

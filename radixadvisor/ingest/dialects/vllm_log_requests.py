@@ -28,10 +28,19 @@ _REQUEST = re.compile(
     r"|Generated response (?P<answered>[^\s:]+?)(?: \([^)]*\))?:"
 )
 _LORA = re.compile(r"lora_(?:name|path)='([^']*)'")
+_PROMPT_LOGPROBS = re.compile(r"\bprompt_logprobs=(\d+)")
 _TIME = re.compile(r"\b(?:(\d{4})-)?(\d\d)-(\d\d)[ T](\d\d:\d\d:\d\d(?:[.,]\d+)?)")
 _YEAR = "2000"  # for lines without one: a leap year, and only differences count
 _IN_FLIGHT = 4096
 _CERTAIN = 3  # prompts of one length, the longest, that look cut
+
+
+def _features(line: str) -> dict[str, str]:
+    """Parameters for which the engine skips its cache."""
+    if "PoolingParams(" in line:
+        return {"pooling_params": "true"}
+    found = _PROMPT_LOGPROBS.search(line)
+    return {"prompt_logprobs": found[1]} if found else {}
 
 
 class _Log(Reader):
@@ -64,6 +73,7 @@ class _Log(Reader):
             tokens=None if isinstance(text, str) else token_bytes(encode(ids)),
             arrival=self._time(line),
             namespace=space,
+            parameters=_features(line),
         )
         if request.text is None and request.tokens is None:
             raise Unusable("prompt of an unknown form")

@@ -29,7 +29,7 @@ CLIENTS = 256
 LONG = 2048
 """Requests that show saturation: eight times the clients."""
 
-_SPREAD = 1024
+_SPREAD = 512
 """Requests to draw quantiles at a load from; a shorter log is repeated."""
 
 

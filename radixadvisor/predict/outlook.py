@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from radixadvisor.errors import UsageError
+from radixadvisor.predict.calibrate import THROUGHPUT_GATE
 from radixadvisor.predict.clock import CLIENTS, LONG, Clock, first_requests
 from radixadvisor.predict.closed_form import GpuTime, closed_form, decode_batch, gpus_needed
 from radixadvisor.predict.executor import Seconds
@@ -70,7 +71,7 @@ class _Forecast:
     def prediction(self) -> Prediction:
         target = self.target
         roofline = target.roofline()
-        pool = target.pool(roofline) if target.gpu is not None else None
+        pool = target.pool(roofline)
         cost = target.cost()
         outlooks, times, forms = {}, {}, {}
         for name, form, served_by in self._forms():
@@ -89,7 +90,7 @@ class _Forecast:
         if off_now is not None and on_now is not None and off_now.requests:
             ratio = on_now.requests / off_now.requests
         saved = 1 - times[on].prefill_on / times[self.baseline].prefill_on
-        interval, saved_interval = self._intervals(forms, on, pool, ratio, closed, saved)
+        interval, saved_interval, factors = self._intervals(forms, on, pool, ratio, closed, saved)
         self._explain(outlooks, on)
         share = times["none"].prefill_share
         return Prediction(
@@ -109,6 +110,7 @@ class _Forecast:
             closed=closed,
             interval=interval,
             saved_interval=saved_interval,
+            times_factor=factors,
             load=self._load(),
             outlooks=outlooks,
             points=points_of(roofline, forms, self.workload.outputs, pool),
@@ -177,36 +179,43 @@ class _Forecast:
         ratio: float,
         closed: float,
         saved: float,
-    ) -> tuple[Interval, Interval]:
-        """Of the throughput ratio and of the prefill time saved: over plausible rates, or from the
-        calibration's error.
+    ) -> tuple[Interval, Interval, Interval]:
+        """Of the throughput ratio, of the prefill time saved, and of any time as a multiple of what is told.
+
+        From the calibration's error; without one over plausible rates, and beyond them as far as a prediction
+        is allowed to miss.
         """
         found = self.target.calibration
         if found is not None:
             error = max(found.error, _LEAST_ERROR)
-            left = 1 - saved
-            return (
-                Interval(ratio * (1 - error), ratio * (1 + error)),
-                Interval(1 - left * (1 + error), 1 - left * (1 - error)),
-            )
-        ratios, savings = [ratio], [saved]
+            return _around(ratio, ratio, error), _saved(saved, saved, error), Interval(1 - error, 1 + error)
+        told = self._time(self.target.cost(), *forms[self.baseline], pool)
+        ratios, savings, factors = [ratio], [saved], [1.0]
         for cost in self.target.plausible():
             off, now = (self._time(cost, *forms[name], pool) for name in (self.baseline, on))
             ratios.append(_ratio(off, now) * ratio / closed)
             savings.append(1 - now.prefill_on / off.prefill_on)
-        return Interval(min(ratios), max(ratios)), Interval(min(savings), max(savings))
+            factors.append((off.prefill_on + off.decode) / (told.prefill_on + told.decode))
+        return (
+            _around(min(ratios), max(ratios), THROUGHPUT_GATE),
+            _saved(min(savings), max(savings), THROUGHPUT_GATE),
+            Interval(min(factors), max(factors)),
+        )
 
     def _explain(self, outlooks: Mapping[str, Outlook], on: str) -> None:
         """Why times and cards are not told."""
         self.missing["cost"] = "prices of cards are not modelled: see gpus"
         if not self.target.simulated:
             reason = "no card is named: give --gpu NAME (and --model NAME if it is not the log's)"
-            for name in ("gpu", "ttft_ms", "gpus", "pool_tokens"):
+            for name in ("gpu", "ttft_ms", "gpus", "host"):
                 self.missing[name] = reason
+            if self.target.pool_tokens is None:
+                self.missing["pool_tokens"] = reason
             return
         if self.target.gpu is None:
             self.missing["gpu"] = "no card is named; seconds are those of the calibration"
-            self.missing["pool_tokens"] = "no card is named: the pool counts as unlimited"
+            if self.target.pool_tokens is None:
+                self.missing["pool_tokens"] = "no card is named: the pool counts as unlimited"
         load = self._load()
         if load is None:
             reason = "the log's arrivals tell no load: give --rate REQUESTS_PER_SECOND"
@@ -231,6 +240,15 @@ def _engine(name: str) -> EngineProfile:
 def _ratio(slow: GpuTime, fast: GpuTime) -> float:
     """Throughput at saturation of one over the other, by closed form."""
     return (slow.prefill_on + slow.decode) / (fast.prefill_on + fast.decode)
+
+
+def _around(low: float, high: float, error: float) -> Interval:
+    return Interval(low * (1 - error), high * (1 + error))
+
+
+def _saved(low: float, high: float, error: float) -> Interval:
+    """Of a share that is removed, where what is left may be off by ``error``."""
+    return Interval(1 - (1 - low) * (1 + error), 1 - (1 - high) * (1 - error))
 
 
 def _completed(outlook: Outlook | None, name: str, lengths: Counts, cached: Counts, time: GpuTime) -> Outlook:

@@ -83,7 +83,8 @@ class Prediction:
         bound: throughput ratio against no cache that nothing can exceed; None for no bound.
         time_saved, ratio: of ``on`` against the baseline: prefill GPU time, throughput at saturation.
             ``closed`` is the ratio without a simulation.
-        interval: of ``ratio``; ``saved_interval``: of ``time_saved``.
+        interval: of ``ratio``; ``saved_interval``: of ``time_saved``; ``times_factor``: of any time, as a
+            multiple of what is told.
         load: requests per second that times and cards are for; None if unknown.
         outlooks: by engine; ``fixed`` is sglang after the prescriptions.
         points: on the roofline: prefill and decode without a cache (``off``) and with it (``on``).
@@ -109,6 +110,7 @@ class Prediction:
     closed: float
     interval: Interval
     saved_interval: Interval
+    times_factor: Interval
     load: float | None
     outlooks: dict[str, Outlook]
     points: dict[str, Point]

@@ -22,8 +22,8 @@ _MOST_CARDS = 16
 class Target:
     """A model on ``cards`` of a kind; None for what is not known.
 
-    ``weights`` None is what the publisher ships; ``rates`` are assumed unless a ``calibration`` gives
-    seconds.
+    ``weights`` None is what the publisher ships; ``pool_tokens`` the KV pool of a replica, None for what the
+    weights leave; ``rates`` are assumed unless a ``calibration`` gives seconds.
     """
 
     model: Model | None = None
@@ -31,6 +31,7 @@ class Target:
     cards: int | None = None
     weights: str | None = None
     kv: str = "bf16"
+    pool_tokens: int | None = None
     memory_fraction: float = MEMORY_FRACTION
     rates: Rates | None = None
     calibration: Calibration | None = None
@@ -67,12 +68,14 @@ class Target:
             return Roofline(shape, card, rates, self.cards, self.weights, self.kv)
         return Roofline(shape, card, rates, self._fitting(shape, card), self.weights, self.kv)
 
-    def pool(self, roofline: Roofline) -> int:
-        """Tokens of KV beside the weights.
+    def pool(self, roofline: Roofline) -> int | None:
+        """Tokens of KV of a replica: as given, or beside the weights; None without a card.
 
         Raises:
             UsageError: the weights do not fit.
         """
+        if self.pool_tokens is not None or self.gpu is None:
+            return self.pool_tokens
         return pool_tokens(
             roofline.model,
             roofline.gpu,

@@ -17,7 +17,8 @@ class Gpu:
     """One card: what it holds in GiB, dense peaks in TFLOPS without sparsity (``fp8_tflops`` None for a card
     without such units), and bandwidths in GB/s: memory, host link one way, and to the next card one way.
 
-    ``unverified`` says what was not read at the source, ``note`` what else has to be said; None for nothing.
+    ``short`` is a name that means this card among several of its kind, ``unverified`` says what was not read
+    at the source, ``note`` what else has to be said; None for nothing.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Gpu:
     fp8_tflops: float | None
     pcie_gbps: float
     link_gbps: float
+    short: str | None
     unverified: str | None
     note: str | None
     source: str
@@ -42,20 +44,24 @@ class Gpu:
 def gpus() -> tuple[Gpu, ...]:
     """Every card that is known, by name."""
     table = tomllib.loads((data_dir("rules") / "gpus.toml").read_text(encoding="utf-8"))
-    optional = {"fp8_tflops": None, "unverified": None, "note": None}
+    optional = {"fp8_tflops": None, "short": None, "unverified": None, "note": None}
     rows = (Gpu(**{**optional, **row, "checked": row["checked"].isoformat()}) for row in table["gpu"])
     return tuple(sorted(rows, key=lambda card: card.name))
 
 
 def gpu(name: str) -> Gpu:
-    """A card by its name, or by the beginning of it, in any case (``h100-sxm``).
+    """A card by its name, by the beginning of it (``h100-sxm``), or by its common short name, in any case.
 
     Raises:
         UnknownName: no card, or more than one, goes by that name.
     """
     wanted = name.strip().lower()
-    found = [card for card in gpus() if card.name.lower() == wanted]
-    found = found or [card for card in gpus() if card.name.lower().startswith(wanted)]
-    if len(found) != 1:
-        raise UnknownName("GPU", name, [card.name for card in gpus()])
-    return found[0]
+    named = {card: card.name.lower() for card in gpus()}
+    for found in (
+        [card for card, full in named.items() if wanted in (full, card.short)],
+        [card for card, full in named.items() if full.startswith(f"{wanted}-")],
+        [card for card, full in named.items() if full.startswith(wanted)],
+    ):
+        if len(found) == 1:
+            return found[0]
+    raise UnknownName("GPU", name, [card.name for card in gpus()])

@@ -45,9 +45,9 @@ class GpuTime:
         return throughput_gain(self.prefill_share, self.time_saved)
 
     @property
-    def bound(self) -> float:
-        """What the gain could be at most; inf where nothing is decoded."""
-        return 1 / (1 - self.prefill_share) if self.decode else float("inf")
+    def bound(self) -> float | None:
+        """What the gain could be at most; None, no bound, where nothing is decoded."""
+        return 1 / (1 - self.prefill_share) if self.decode else None
 
 
 def throughput_gain(prefill_share: float, time_saved: float) -> float:

@@ -15,7 +15,7 @@ from radixadvisor.predict.published import references
 from radixadvisor.predict.rates import highest_load, planned_load
 from radixadvisor.predict.results import Interval, Outlook, Prediction
 from radixadvisor.predict.standing import host_seconds, points_of
-from radixadvisor.predict.target import Target
+from radixadvisor.predict.target import STAND_IN_MODEL, Target
 from radixadvisor.predict.workload import Form, Workload
 from radixadvisor.simulate.profiles import EngineProfile, engine
 from radixadvisor.simulate.requests import Requests
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Counts = NDArray[np.int64]
 
-__all__ = ["BASELINES", "FIXED", "RADIX_ENGINE", "SHARES", "predict"]
+__all__ = ["BASELINES", "FIXED", "QUANTILES", "RADIX_ENGINE", "SHARES", "predict"]
 
 BASELINES = ("none", "vllm")
 RADIX_ENGINE = "sglang"
@@ -35,6 +35,8 @@ FIXED = "fixed"
 
 SHARES = (0.5, 0.7, 0.9)
 """Loads, as shares of an engine's own capacity, at which times are told."""
+
+QUANTILES = ("p50", "p95", "p99")
 
 _LEAST_ERROR = 0.02
 
@@ -92,6 +94,8 @@ class _Forecast:
         saved = 1 - times[on].prefill_on / times[self.baseline].prefill_on
         interval, saved_interval, factors = self._intervals(forms, on, pool, ratio, closed, saved)
         self._explain(outlooks, on)
+        if times["none"].bound is None:
+            self.missing["throughput_ratio_bound"] = "nothing is decoded: all time is prefill"
         share = times["none"].prefill_share
         return Prediction(
             model=None if target.model is None else target.model.name,
@@ -104,7 +108,7 @@ class _Forecast:
             baseline=self.baseline,
             on=on,
             prefill_share=share,
-            bound=1 / (1 - share) if share < 1 else None,
+            bound=times["none"].bound,
             time_saved=saved,
             ratio=ratio,
             closed=closed,
@@ -203,34 +207,41 @@ class _Forecast:
         )
 
     def _explain(self, outlooks: Mapping[str, Outlook], on: str) -> None:
-        """Why times and cards are not told."""
-        self.missing["cost"] = "prices of cards are not modelled: see gpus"
-        if not self.target.simulated:
-            reason = "no card is named: give --gpu NAME (and --model NAME if it is not the log's)"
-            for name in ("gpu", "ttft_ms", "gpus", "host"):
-                self.missing[name] = reason
-            if self.target.pool_tokens is None:
-                self.missing["pool_tokens"] = reason
-            return
-        if self.target.gpu is None:
-            self.missing["gpu"] = "no card is named; seconds are those of the calibration"
-            if self.target.pool_tokens is None:
-                self.missing["pool_tokens"] = "no card is named: the pool counts as unlimited"
-        load = self._load()
+        """Why fields are not told."""
+        missing, target, load = self.missing, self.target, self._load()
+        missing["cost"] = "prices of cards are not modelled; gpus tells how many it takes"
+        no_load = "the log's arrivals tell no load: give --rate REQUESTS_PER_SECOND"
+        if target.model is None:
+            missing["model"] = f"its shape is not known: give --model NAME; {STAND_IN_MODEL} stands in"
         if load is None:
-            reason = "the log's arrivals tell no load: give --rate REQUESTS_PER_SECOND"
-            self.missing["ttft_ms"] = self.missing["gpus"] = reason
+            missing["load_requests_per_second"] = no_load
+        if not target.simulated:
+            reason = "no card is named: give --gpu NAME (and --model NAME if it is not the log's)"
+            missing |= dict.fromkeys(("gpu", "ttft_ms", "gpus", "host"), reason)
+        elif target.gpu is None:
+            missing["gpu"] = "no card is named; seconds are those of the calibration"
+            missing["host"] = "no card is named, so that the link to the host is not known"
+        if target.pool_tokens is None and target.gpu is None:
+            missing["pool_tokens"] = "no card is named: the pool counts as unlimited"
+        if target.simulated and load is None:
+            missing["ttft_ms"] = missing["gpus"] = no_load
+        if not target.simulated or load is None:
             return
+        untold = {}
         for side, name in (("off", self.baseline), ("on", on)):
             full = outlooks[name].saturation
             if full is None or not full.requests:
-                reason = f"no request fits the pool of {name}"
-                self.missing[f"ttft_ms.{side}"] = self.missing[f"gpus.{side}"] = reason
+                untold[side] = f"no request fits the pool of {name}"
+                missing[f"gpus.{side}"] = untold[side]
             elif load / full.requests > highest_load():
-                self.missing[f"ttft_ms.{side}"] = (
+                untold[side] = (
                     f"{load:.4g} requests per second are {load / full.requests:.2f} of what {name} can serve "
                     f"on one replica: above {highest_load():g} waiting depends on the burst; see gpus"
                 )
+        if len(untold) == 2:
+            missing["ttft_ms"] = "; ".join(dict.fromkeys(untold.values()))
+        else:
+            missing |= {f"ttft_ms.{part}.{side}": why for side, why in untold.items() for part in QUANTILES}
 
 
 def _engine(name: str) -> EngineProfile:

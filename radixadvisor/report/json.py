@@ -13,6 +13,7 @@ from typing import Any
 
 from radixadvisor.report.advice import checked_row, finding_row, fix_row
 from radixadvisor.report.escape import clip, mask
+from radixadvisor.report.prediction import prediction_row
 from radixadvisor.report.reasons import not_evaluated
 from radixadvisor.results import (
     Analysis,
@@ -76,7 +77,7 @@ def to_dict(analysis: Analysis) -> dict[str, Any]:
         "checked": [checked_row(item) for item in analysis.checked],
         "prescriptions": [fix_row(item) for item in analysis.prescriptions],
         "by": None if analysis.by is None else _breakdown(analysis.by),
-        "prediction": None,
+        "prediction": prediction_row(analysis.prediction),
         "calibration": _calibration(analysis),
         "verdict": None,
         "model": analysis.model,

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from radixadvisor.report.advice_markdown import advice_section, losses_section
 from radixadvisor.report.escape import clip, code, prose
 from radixadvisor.report.numbers import compact, count, mib, percent, plural
+from radixadvisor.report.prediction import prediction_view
+from radixadvisor.report.prediction_markdown import prediction_section
 from radixadvisor.report.reasons import remedy
 from radixadvisor.report.view import BOUNDS, BUCKETS, View, view
 from radixadvisor.results import Analysis
@@ -59,6 +61,7 @@ def _body(shown: View) -> Iterator[str]:
     yield "Measured on: " + ", ".join(code(fact) for fact in shown.subject) + "."
     yield ""
     yield from advice_section(shown)
+    yield from prediction_section(prediction_view(shown.analysis.prediction))
     yield from _hits(shown)
     yield from losses_section(shown)
     yield from _branches(shown)

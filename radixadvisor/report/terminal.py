@@ -16,6 +16,8 @@ from radixadvisor.report.advice_terminal import advice_block
 from radixadvisor.report.escape import clip
 from radixadvisor.report.layout import Screen, grid
 from radixadvisor.report.numbers import compact, count, mib, percent, plural
+from radixadvisor.report.prediction import prediction_view
+from radixadvisor.report.prediction_terminal import prediction_block
 from radixadvisor.report.reasons import remedy
 from radixadvisor.report.view import BOUNDS, BUCKETS, BranchRow, View, view
 from radixadvisor.results import Analysis
@@ -40,6 +42,7 @@ class _Page:
         self._shown = shown
         self._screen = screen
         self._wide = screen.width >= _NARROW
+        self._worth = prediction_view(shown.analysis.prediction)
 
     def blocks(self) -> Iterator[RenderableType]:
         shown = self._shown
@@ -55,6 +58,7 @@ class _Page:
         sections: tuple[tuple[str, RenderableType | None], ...] = (
             ("What to change, in this order", advice_block(shown.advice, self._screen)),
             (f"Who loses most, by {shown.analysis.by.by}" if shown.analysis.by else "", self._losses()),
+            (f"What it is worth: {self._worth.title}" if self._worth else "", self._prediction()),
             ("Heaviest shared branches", self._branches() if shown.branches else None),
             ("Hit rate by cache size", self._capacity() if shown.capacity else None),
             ("Where each prompt token went", self._ledger() if shown.ledger else None),
@@ -65,7 +69,7 @@ class _Page:
         for title, body in sections:
             if body is not None:
                 yield Text("")
-                yield Text(title, style="bold cyan")
+                yield Text(self._screen.safe(title), style="bold cyan")
                 yield body
 
     def _hits(self) -> Table:
@@ -81,6 +85,9 @@ class _Page:
                 style="bold" if row.headline else "",
             )
         return table
+
+    def _prediction(self) -> RenderableType | None:
+        return prediction_block(self._worth, self._screen)
 
     def _branches(self) -> Table:
         table = grid("*text", ">tokens", ">requests", ">saved", *([">pin MiB"] if self._wide else []))

@@ -223,5 +223,7 @@ def test_a_pool_is_what_the_weights_leave() -> None:
 
 def test_a_card_is_found_by_the_beginning_of_its_name_only_if_one_has_it() -> None:
     assert gpu("H200").name == "H200-SXM-141GB"
+    assert (gpu("l4").name, gpu("L40S").name) == ("L4-24GB", "L40S-48GB")
+    assert (gpu("h100").name, gpu("H100-pcie").name) == ("H100-SXM-80GB", "H100-PCIE-80GB")
     with pytest.raises(UnknownName, match="A100-PCIE-80GB"):
         gpu("a100")

@@ -175,7 +175,7 @@ def _engine_steps(
     if replicas is not None:
         split = _numbers([f"{space}|{replica}" for space, replica in zip(namespaces, replicas, strict=True)])
     else:
-        missing["ledger.replicas"] = "the log does not name the replica of each request"
+        missing["ledger.replicas"] = "the log does not name the replicas that served it"
 
     times = times_of(trace, lengths, reuse)
 

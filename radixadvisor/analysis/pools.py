@@ -27,13 +27,16 @@ POLICY = "lpm"
 
 def replicas_of(trace: Trace, setting: Setting) -> list[int] | None:
     """A number per request in order of arrival, equal on one replica; None where neither the log nor the
-    user tells several apart. Those that the user tells of take turns.
+    user tells several apart.
+
+    The log does where it names the replica of most requests; the others count as one of its own. Replicas
+    that the user tells of take turns.
     """
     names = [trace.requests[index].replica for index in trace.order]
-    if None not in names:
+    if 2 * names.count(None) < len(names):
         known: dict[str | None, int] = {}
         numbers = [known.setdefault(name, len(known)) for name in names]
-        return numbers if len(known) > 1 else None
+        return numbers if len(set(known) - {None}) > 1 else None
     if setting.replicas is not None and setting.replicas > 1:
         return [position % setting.replicas for position in range(len(names))]
     return None

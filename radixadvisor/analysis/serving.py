@@ -34,9 +34,9 @@ def with_serving(trace: Trace, found: Measured, advice: Advice, setting: Setting
     from radixadvisor.prescribe.held import fixed_trace
     from radixadvisor.prescribe.serving import try_serving
 
-    facts = facts_of(trace, found, setting)
-    suspects = suspect(facts)
     fixed = trace if advice.trial is None else fixed_trace(trace, advice.trial.after)
+    facts = facts_of(trace, fixed, found, setting)
+    suspects = suspect(facts)
     findings = [_finding(item, None) for item in suspects if item.change is None]
     prescriptions, checked = list(advice.prescriptions), list(advice.checked)
     for world in (facts.world, facts.vllm):
@@ -59,8 +59,8 @@ def with_serving(trace: Trace, found: Measured, advice: Advice, setting: Setting
     )
 
 
-def facts_of(trace: Trace, found: Measured, setting: Setting) -> Facts:
-    """What the detectors of serving faults see."""
+def facts_of(trace: Trace, fixed: Trace, found: Measured, setting: Setting) -> Facts:
+    """What the detectors of serving faults see; ``fixed`` is the log with all text fixes in it."""
     from radixadvisor.analysis.hosted import hosted_profile
     from radixadvisor.analysis.worlds import ApiWorld, BlockWorld, EngineWorld, Walked
     from radixadvisor.diagnose.ra5xx.facts import Facts
@@ -68,6 +68,7 @@ def facts_of(trace: Trace, found: Measured, setting: Setting) -> Facts:
 
     hosted = hosted_profile(trace)
     walked = Walked(trace, found.walks)
+    mended = walked if fixed is trace else Walked(fixed)
     limit = engine(found.headline).scheduler.lpm_limit if hosted is None else None
     queued = limit is not None and waiting(trace, setting) > limit
     return Facts(
@@ -76,6 +77,7 @@ def facts_of(trace: Trace, found: Measured, setting: Setting) -> Facts:
         lengths=found.lengths,
         columns=found.ledger.columns,
         reuse=walked.reuse,
+        fixed_reuse=lambda: mended.reuse,
         namespaces=walked.namespaces,
         replicas=replicas_of(trace, setting),
         times=walked.times,

@@ -260,7 +260,7 @@ class ApiWorld:
                 case "minimum":
                     options = replace(options, minimum=1)
                 case "breakpoints":
-                    requests = replace(requests, breakpoints=_planned(trace, told["plan"]))
+                    requests = replace(requests, breakpoints=_planned(trace, told["plan"], self._profile.lookback))
                 case "cache_key":
                     requests = replace(requests, keys=_keys(requests, told["by"]))
         return _Served(simulate_hosted(requests, self._profile, options), lifetime)
@@ -299,10 +299,10 @@ def _without_lifetimes(requests: Requests) -> list[list[tuple[int, float | None]
     return [[(at, None) for at, _ in marks] for marks in requests.breakpoints]
 
 
-def _planned(trace: Trace, plan: str) -> list[list[tuple[int, float | None]]]:
+def _planned(trace: Trace, plan: str, lookback: int) -> list[list[tuple[int, float | None]]]:
     blocks = ContentBlocks(trace)
     return [
-        [(end.tokens, None) for end in planned(blocks.of(index), plan)]
+        [(end.tokens, None) for end in planned(blocks.of(index), plan, lookback)]
         for index in range(len(trace.requests))
     ]
 

@@ -23,8 +23,8 @@ _HEAD = ("tools", "system", "developer")
 _CLOSE = 0.98
 
 
-def planned(ends: tuple[BlockEnd, ...], plan: str) -> list[BlockEnd]:
-    """The block ends that a plan puts a breakpoint at, ascending."""
+def planned(ends: tuple[BlockEnd, ...], plan: str, lookback: int) -> list[BlockEnd]:
+    """The block ends that a plan puts a breakpoint at, ascending; at most four."""
     head = 0
     while head < len(ends) and ends[head].role in _HEAD:
         head += 1
@@ -42,6 +42,9 @@ def planned(ends: tuple[BlockEnd, ...], plan: str) -> list[BlockEnd]:
             at -= 1
         if at >= head:
             places.add(at)
+        # Should more have come in between, an entry up to twice the look-back away is still found.
+        if len(ends) - 1 - lookback >= head:
+            places.add(len(ends) - 1 - lookback)
     return [ends[place] for place in sorted(places)]
 
 

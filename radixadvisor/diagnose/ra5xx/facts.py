@@ -86,7 +86,8 @@ class Suspect:
 
 
 class Facts:
-    """One log as it was served. Arrays are in order of arrival; ``columns`` are the ledger's buckets.
+    """One log as it was served. Arrays are in order of arrival; ``columns`` are the ledger's buckets,
+    ``reuse`` the tokens that each prompt shares with an earlier one of its namespace.
 
     ``world`` is the headline profile's, ``vllm`` that of the block cache beside it; ``times`` are arrival,
     first token and end in seconds, None without timestamps; ``replicas`` holds a number per request where the
@@ -101,6 +102,7 @@ class Facts:
         lengths: Counts,
         columns: dict[str, Counts | None],
         reuse: Counts,
+        fixed_reuse: Callable[[], Counts],
         namespaces: list[int],
         replicas: list[int] | None,
         times: tuple[Floats, Floats, Floats] | None,
@@ -114,6 +116,7 @@ class Facts:
         self.lengths = lengths
         self.columns = columns
         self.reuse = reuse
+        self._fixed_reuse = fixed_reuse
         self.namespaces = namespaces
         self.replicas = replicas
         self.times = times
@@ -129,6 +132,11 @@ class Facts:
 
         column = self.columns.get(bucket)
         return np.zeros(len(self.lengths), np.int64) if column is None else column
+
+    @cached_property
+    def fixed_reuse(self) -> Counts:
+        """``reuse`` with all text fixes in the log."""
+        return self._fixed_reuse()
 
     @cached_property
     def partners(self) -> Counts:

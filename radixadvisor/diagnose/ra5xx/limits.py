@@ -28,18 +28,22 @@ def below_minimum(facts: Facts) -> Iterator[Suspect]:
         lost = np.maximum(lifted - facts.world.serve(facts.trace).served, 0) * short
     else:
         lost = np.minimum(facts.lost("rounding"), facts.reuse) * short
-    if not facts.worth("RA505", int(lost.sum())):
+    # What is short because of the text is not short by itself.
+    lost *= facts.fixed_reuse < minimums
+    page, count = rule("RA505"), np.count_nonzero(lost)
+    few = max(page.threshold("least_requests_share") * len(lost), page.threshold("least_requests"))
+    if not facts.worth("RA505", int(lost.sum())) or count < few:
         return
     positions = lost.nonzero()[0]
     longest = int(facts.reuse[positions].max())
-    first = int(positions[0])
+    first = int(positions[facts.reuse[positions].argmax()])
     least = int(minimums[positions].min())
     yield Suspect(
         rule="RA505",
         profile=facts.world.name,
         title=f"{len(positions)} requests share less than the {least:,} tokens that {profile.name} caches",
         place=facts.place(first, "messages"),
-        before=f"{int(facts.reuse[first]):,} tokens shared, at most {longest:,} in any of them",
+        before=f"at most {longest:,} tokens shared",
         after=f"cached from {int(minimums[first]):,} tokens on",
         requests=facts.indices(positions),
         lost_tokens=int(lost.sum()),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 from radixadvisor.diagnose.ra5xx.facts import Facts, Suspect
-from radixadvisor.records import EditSpec, Request
+from radixadvisor.records import EditSpec, Message, Request
 from radixadvisor.trace import Trace
 
 __all__ = ["continued", "parameter_change"]
@@ -24,20 +24,32 @@ def continued(trace: Trace) -> dict[int, int]:
     """For each request whose messages begin with all those of an earlier one, and go on, the latest such
     request with the most messages: trace index to trace index.
     """
-    numbers: dict[tuple[int, int], int] = {}
+    numbers: dict[tuple[int, Hashable], int] = {}
     ended: dict[int, int] = {}
+    said: dict[int, Hashable] = {}
     found = {}
     for index in trace.order:
         node, before = 0, None
         messages = trace.requests[index].messages or ()
         for message in messages:
             before = ended.get(node, before)
-            node = numbers.setdefault((node, id(message)), len(numbers) + 1)
+            words = said.get(id(message))
+            if words is None:
+                words = said[id(message)] = _words(message)
+            node = numbers.setdefault((node, words), len(numbers) + 1)
         if before is not None:
             found[index] = before
         if messages:
             ended[node] = index
     return found
+
+
+def _words(message: Message) -> Hashable:
+    """What a message says, whether or not a cache breakpoint stands in it."""
+    content = message.content
+    if isinstance(content, tuple):
+        content = tuple((part.kind, part.text) for part in content)  # type: ignore[misc]
+    return message.role, content, message.tool_calls, message.tool_call_id
 
 
 def parameter_change(facts: Facts) -> Iterator[Suspect]:

@@ -19,9 +19,12 @@ from typing import Annotated, TextIO
 import typer
 
 from radixadvisor.commands.analyze import analyze
+from radixadvisor.commands.calibrate import calibrate
 from radixadvisor.commands.convert import convert
 from radixadvisor.commands.explain import explain
 from radixadvisor.commands.formats import formats
+from radixadvisor.commands.gpus import gpus
+from radixadvisor.commands.models import models
 from radixadvisor.commands.replay import replay
 from radixadvisor.commands.rules import rules
 from radixadvisor.commands.simulate import simulate
@@ -51,9 +54,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 app.command()(analyze)
+app.command()(calibrate)
 app.command()(convert)
 app.command()(explain)
 app.command()(formats)
+app.command()(gpus)
+app.command()(models)
 app.command()(replay)
 app.command()(rules)
 app.command()(simulate)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,9 @@ from radixadvisor.results import Analysis, CheckedRule, Finding, Prescription
 
 __all__ = ["AdviceView", "FindingRow", "FixRow", "advice_view", "checked_row", "finding_row", "fix_row"]
 
+SERVING = "RA5"
+"""What the ids of rules of serving begin with."""
+
 _EXCERPT = 60
 _TITLE = 200
 _EVIDENCE = 200
@@ -19,7 +23,10 @@ _READ = 400
 
 @dataclass(frozen=True, slots=True)
 class FindingRow:
-    """A finding in words: ``place`` as request, path and characters; ``evidence`` the two values."""
+    """A finding in words: ``place`` as request, path and characters; ``before`` and ``after`` the two values.
+
+    ``serving``: the two values are not text that changed but what was and what would be.
+    """
 
     rule: str
     title: str
@@ -29,12 +36,14 @@ class FindingRow:
     after: str
     requests: str
     lost: str
+    profile: str
+    serving: bool
 
 
 @dataclass(frozen=True, slots=True)
 class FixRow:
     """A prescription with the findings that it undoes. ``gain`` is marginal; ``cost`` says how prompt length
-    changes, empty if it does not.
+    changes, empty if it does not; ``setting`` what to change in a configuration, empty for the text.
     """
 
     id: str
@@ -45,6 +54,8 @@ class FixRow:
     alone: str
     cost: str
     interval: str
+    profile: str
+    setting: str
     findings: tuple[FindingRow, ...]
 
 
@@ -75,18 +86,31 @@ def advice_view(analysis: Analysis) -> AdviceView:
 
 
 def _summary(analysis: Analysis) -> str:
-    if "findings" in analysis.not_evaluated:
-        return ""
-    if not analysis.prescriptions:
-        return "No fault was found in how the prompts are built."
-    saved = sum(item.marginal_tokens for item in analysis.prescriptions)
-    rate = percent(analysis.prescriptions[-1].rate_after)
-    changes = plural(len(analysis.prescriptions), "change")
-    share = percent(saved / analysis.totals.prompt_tokens)
-    return (
-        f"{changes} would save {count(saved)} computed tokens ({share} of the prompt tokens); "
-        f"the hit rate would be {rate}."
-    )
+    text = [item for item in analysis.prescriptions if item.edit == "text"]
+    parts = []
+    if text:
+        saved = sum(item.marginal_tokens for item in text)
+        share = percent(saved / analysis.totals.prompt_tokens)
+        parts.append(
+            f"{plural(len(text), 'change')} would save {count(saved)} computed tokens ({share} of the prompt "
+            f"tokens); the hit rate would be {percent(text[-1].rate_after)}."
+        )
+    elif "findings" not in analysis.not_evaluated:
+        parts.append("No fault was found in how the prompts are built.")
+    return " ".join([*parts, *_serving_summary(analysis)])
+
+
+def _serving_summary(analysis: Analysis) -> Iterator[str]:
+    """One sentence for each profile whose serving can be changed."""
+    serving = [item for item in analysis.prescriptions if item.edit == "serving"]
+    for profile in dict.fromkeys(item.profile for item in serving):
+        own = [item for item in serving if item.profile == profile]
+        saved = sum(item.marginal_tokens for item in own)
+        share = percent(saved / analysis.totals.prompt_tokens)
+        yield (
+            f"In serving, {plural(len(own), 'change')} would save {count(saved)} ({share}) under {profile}; "
+            f"its hit rate would be {percent(own[-1].rate_after)}."
+        )
 
 
 def _fix(item: Prescription, findings: tuple[FindingRow, ...]) -> FixRow:
@@ -104,21 +128,27 @@ def _fix(item: Prescription, findings: tuple[FindingRow, ...]) -> FixRow:
         alone=count(item.alone_tokens),
         cost=cost,
         interval=f"{count(low)} to {count(high)}",
+        profile=item.profile,
+        setting=clip(mask(item.setting), _TITLE),
         findings=findings,
     )
 
 
 def _finding(item: Finding) -> FindingRow:
     where = item.where
+    serving = item.rule.startswith(SERVING)
     return FindingRow(
         rule=item.rule,
         title=clip(mask(item.title), _TITLE),
         severity=item.severity,
-        place=f"{clip(where.request_id, 40)} {where.path}, characters {where.start}-{where.end}",
-        before=_excerpt(item.before, _EXCERPT),
-        after=_excerpt(item.after, _EXCERPT),
+        place=f"{clip(where.request_id, 40)} {where.path}"
+        + ("" if serving else f", characters {where.start}-{where.end}"),
+        before=_excerpt(item.before, _EVIDENCE if serving else _EXCERPT),
+        after=_excerpt(item.after, _EVIDENCE if serving else _EXCERPT),
         requests=plural(item.requests, "request"),
         lost=count(item.lost_tokens),
+        profile=item.profile,
+        serving=serving,
     )
 
 
@@ -148,6 +178,9 @@ def finding_row(item: Finding) -> dict[str, Any]:
         },
         "requests": item.requests,
         "lost_tokens": item.lost_tokens,
+        "rates": None
+        if item.rates is None
+        else {"before": round(item.rates[0], 6), "after": round(item.rates[1], 6)},
         "fix": item.fix or "",
     }
 
@@ -170,6 +203,8 @@ def fix_row(item: Prescription) -> dict[str, Any]:
         "title": clip(mask(item.title), _TITLE),
         "edit": item.edit,
         "safety": item.safety,
+        "profile": item.profile,
+        "setting": clip(mask(item.setting), _TITLE),
         "alone_tokens": item.alone_tokens,
         "marginal_tokens": item.marginal_tokens,
         "marginal_interval": list(item.marginal_interval),

@@ -17,6 +17,10 @@ _SAFETY = {
     "review": "review it: the model reads content in another place or form",
     "never": "unsafe: do not apply without testing what the model then does",
 }
+_SERVING_SAFETY = {
+    "safe": "safe: what the model reads stays the same",
+    "review": "review it: it costs something or changes how some requests are served",
+}
 
 _ORDER: tuple[tuple[str, frozenset[str]], ...] = (
     ("Instructions that are the same in all requests, byte for byte.", frozenset()),
@@ -51,10 +55,11 @@ def advice_section(shown: View) -> Iterator[str]:
     yield ""
     for fix in advice.fixes:
         yield from _fix(fix)
-    if advice.fixes:
-        yield from _section_order({row.rule for fix in advice.fixes for row in fix.findings})
+    moved = {row.rule for fix in advice.fixes if not fix.setting for row in fix.findings}
+    if moved:
+        yield from _section_order(moved)
     if advice.unfixed:
-        yield "### What no change of the text repairs"
+        yield "### What no change repairs"
         yield ""
         for row in advice.unfixed:
             yield from _finding(row)
@@ -70,10 +75,14 @@ def _fix(fix: FixRow) -> Iterator[str]:
     cost = f"; {fix.cost}" if fix.cost else ""
     yield (
         f"Saves {fix.gain} computed tokens behind the changes above (95 % of resampled sessions: "
-        f"{fix.interval}; alone: {fix.alone}){cost}. Hit rate then: {fix.rate}."
+        f"{fix.interval}; alone: {fix.alone}){cost}. Hit rate of {fix.profile} then: {fix.rate}."
     )
-    yield f"Safety: {_SAFETY.get(fix.safety, fix.safety)}."
+    safety = _SERVING_SAFETY if fix.setting else _SAFETY
+    yield f"Safety: {safety.get(fix.safety, fix.safety)}."
     yield ""
+    if fix.setting:
+        yield f"Change in serving, not in the prompts: {code(fix.setting)}"
+        yield ""
     for row in fix.findings:
         yield from _finding(row)
     yield ""
@@ -83,6 +92,9 @@ def _fix(fix: FixRow) -> Iterator[str]:
 
 def _finding(row: FindingRow) -> Iterator[str]:
     yield f"- **{row.rule}** {prose(row.title)} ({row.requests}, {row.lost} tokens)."
+    if row.serving:
+        yield f"  First at {code(row.place)}: {prose(row.before)}; {prose(row.after)}."
+        return
     yield f"  First at {code(row.place)}: {code(clip(row.before, 60))} became {code(clip(row.after, 60))}."
 
 

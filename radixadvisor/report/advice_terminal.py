@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from textwrap import wrap
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -17,6 +18,7 @@ __all__ = ["advice_block"]
 
 _MOST_FIXES = 5
 _MOST_FINDINGS = 2
+_MOST_UNFIXED = 2
 _IN_FULL = 2
 _SAFETY = {"safe": "green", "review": "yellow", "never": "red"}
 
@@ -28,7 +30,9 @@ def advice_block(advice: AdviceView, screen: Screen) -> RenderableType | None:
     parts: list[RenderableType] = [Text(advice.summary)]
     for number, fix in enumerate(advice.fixes[:_MOST_FIXES]):
         parts += [_head(fix, screen, header=not number), *_below(fix, screen, whole=number < _IN_FULL)]
-    for row in advice.unfixed[:1]:
+    if advice.unfixed:
+        parts.append(Text("Nothing to change, but to know:" if advice.fixes else "To know:"))
+    for row in advice.unfixed[:_MOST_UNFIXED]:
         parts += [_named(row, screen), *_where(row, screen)]
     rest = len(advice.fixes) - _MOST_FIXES
     if rest > 0:
@@ -53,11 +57,19 @@ def _below(fix: FixRow, screen: Screen, *, whole: bool) -> Iterator[Text]:
     """The rules that a change answers; with ``whole`` also where they show first, and the price."""
     for row in fix.findings[:_MOST_FINDINGS]:
         yield _named(row, screen)
+    if fix.setting:
+        yield from _setting(fix, screen)
     if whole:
         for row in fix.findings[:1]:
             yield from _where(row, screen)
         if fix.cost:
             yield Text(f"     {fix.cost}", style="dim")
+
+
+def _setting(fix: FixRow, screen: Screen) -> Iterator[Text]:
+    """What to set; on as many lines as it takes, since it is to be copied."""
+    for number, line in enumerate(wrap(screen.safe(fix.setting), max(screen.width - 10, 8))):
+        yield Text("     " + ("set: " if not number else "     ")).append(line, style="green")
 
 
 def _named(row: FindingRow, screen: Screen) -> Text:
@@ -67,9 +79,13 @@ def _named(row: FindingRow, screen: Screen) -> Text:
 def _where(row: FindingRow, screen: Screen) -> Iterator[Text]:
     """The place and the two values, each line cut at the edge of the screen."""
     arrow = "→" if screen.unicode else "->"
+    yield _line(Text(screen.safe(f"     {row.requests}, first {row.place}"), style="dim"))
+    if row.serving:
+        for line in (f"     {row.before}", f"     {arrow} {row.after}"):
+            yield _line(Text(screen.safe(line), style="dim"))
+        return
     room = max((screen.width - 8) // 2, 8)
     before, after = (clip(screen.safe(value) or "(nothing)", room) for value in (row.before, row.after))
-    yield _line(Text(screen.safe(f"     {row.requests}, first {row.place}"), style="dim"))
     yield _line(Text(f"     {before} {arrow} {after}", style="dim"))
 
 

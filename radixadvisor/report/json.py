@@ -76,6 +76,9 @@ def to_dict(analysis: Analysis) -> dict[str, Any]:
         "findings": [finding_row(item) for item in analysis.findings],
         "checked": [checked_row(item) for item in analysis.checked],
         "prescriptions": [fix_row(item) for item in analysis.prescriptions],
+        "replica_range": [
+            {"replicas": row.replicas, "rate": _number(row.rate)} for row in analysis.replica_range
+        ],
         "by": None if analysis.by is None else _breakdown(analysis.by),
         "prediction": prediction_row(analysis.prediction),
         "calibration": _calibration(analysis),

@@ -50,6 +50,7 @@ BOUNDS = {
 """The bounds on what could be served, in words."""
 
 _MOST_GROUPS = 8
+_APART = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +161,25 @@ def _headline(analysis: Analysis) -> str:
     if served is None:
         return f"{repeated}."
     more = ", which reuses outputs too," if served.tokens > hits.unlimited.tokens else ""
-    return f"{repeated}; {hits.headline}{more} serves {percent(served.rate)} from its cache."
+    told = f"{repeated}; {hits.headline}{more} serves {percent(served.rate)} from its cache"
+    as_served = next((row.share for row in analysis.ledger if row.bucket == "served"), None)
+    if as_served is not None and served.rate - as_served > _APART:
+        told += f", {percent(as_served)} as the log was served"
+    return f"{told}."
 
 
 def _sessions(analysis: Analysis) -> str:
+    return " ".join([_overlap(analysis), *_fleets(analysis)])
+
+
+def _fleets(analysis: Analysis) -> Iterator[str]:
+    """What several replicas would cost, where the log tells of none."""
+    if analysis.replica_range:
+        rates = ", ".join(f"{row.replicas}: {percent(row.rate)}" for row in analysis.replica_range)
+        yield f"Replicas that take turns, each with a cache of its own, would serve {rates}."
+
+
+def _overlap(analysis: Analysis) -> str:
     hits = analysis.hits
     across = f"{percent(hits.across_sessions.rate)} repeat what other sessions sent"
     if hits.within_session is None:
@@ -220,12 +236,12 @@ def quiet_line(analysis: Analysis) -> str:
     ]
     if served is not None:
         parts.append(f"{analysis.hits.headline} {percent(served.rate)}")
-    if analysis.prescriptions:
-        saved = sum(item.marginal_tokens for item in analysis.prescriptions)
-        changes = plural(len(analysis.prescriptions), "change")
-        parts.append(
-            f"{changes} would save {count(saved)} ({percent(analysis.prescriptions[-1].rate_after)})"
-        )
+    for edit, words in (("text", ""), ("serving", " in serving")):
+        changes = [item for item in analysis.prescriptions if item.edit == edit]
+        if changes:
+            saved = count(sum(item.marginal_tokens for item in changes))
+            rate = percent(changes[-1].rate_after)
+            parts.append(f"{plural(len(changes), 'change')}{words} would save {saved} ({rate})")
     if analysis.input.skipped.count:
         parts.append(f"{plural(analysis.input.skipped.count, 'record')} skipped")
     return ", ".join(parts)

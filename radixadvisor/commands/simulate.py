@@ -14,6 +14,7 @@ from radixadvisor.records import LONGEST_OUTPUT
 
 if TYPE_CHECKING:
     from radixadvisor.commands.runs import Setting
+    from radixadvisor.predict.roofline import Roofline
 
 __all__ = ["simulate"]
 
@@ -42,15 +43,27 @@ def simulate(
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="With --gpu: the pool beside this model.", show_default=False),
+        typer.Option(
+            metavar="NAME|DIR",
+            help="With --gpu: the pool beside this model, and the seconds of its passes.",
+            show_default=False,
+        ),
     ] = None,
     gpu: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="With --model: the pool on this card.", show_default=False),
+        typer.Option(
+            metavar="NAME",
+            help="With --model: the pool on this card, and its roofline for seconds.",
+            show_default=False,
+        ),
     ] = None,
     kv_dtype: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="With --gpu: precision of the KV cache.", show_default="bf16"),
+    ] = None,
+    tp: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="With --gpu: cards that share the model.", show_default="1"),
     ] = None,
     page: Annotated[
         int | None, typer.Option(metavar="TOKENS", help="Page or block size.", show_default="the engine's")
@@ -157,8 +170,9 @@ def simulate(
     from radixadvisor.report.study import require_exportable, to_json, write_export
     from radixadvisor.report.write import DEFAULT_OUT, require_other, require_writable, write_file
 
+    roofline = _roofline(model, gpu, kv_dtype, tp)
     shaping = {
-        "capacity": _pool(capacity, num_gpu_blocks, model, gpu, kv_dtype),
+        "capacity": capacity if roofline is None else _pool(roofline, capacity, num_gpu_blocks),
         "num_gpu_blocks": num_gpu_blocks,
         "page": page,
         "evict": evict,
@@ -177,7 +191,7 @@ def simulate(
             "--ttl is a hosted API's lifetime: give --hosted NAME too; an engine's cache has none."
         )
     else:
-        settings = _engines(engine or ["sglang"], policy or [None], speedup, shaping)
+        settings = _engines(engine or ["sglang"], policy or [None], speedup, shaping, roofline)
     if export is not None:
         asked = len(settings) // (2 if pin else 1) * (2 if shuffle_sections else 1)
         require_exportable(export, asked)
@@ -205,6 +219,7 @@ def simulate(
         "model": model,
         "gpu": gpu,
         "kv_dtype": kv_dtype,
+        "tensor_parallel": tp,
         **shaping,
     }
     other = shuffled(trace, trace_options.tokens(), seed or 0) if shuffle_sections else None
@@ -223,34 +238,52 @@ def simulate(
     emit(quiet_line(study) + "\n" if quiet else render(study, screen(no_color=no_color)))
 
 
-def _pool(
-    capacity: int | None, blocks: int | None, model: str | None, gpu: str | None, kv_dtype: str | None
-) -> int | None:
-    """The pool in tokens: as given, or what a card has beside a model.
+def _roofline(model: str | None, gpu: str | None, kv_dtype: str | None, cards: int | None) -> Roofline | None:
+    """The model on its card; None if neither is named.
 
     Raises:
-        UsageError: the pool is given twice, or a card without its model, or the model does not fit.
+        UsageError: one comes without the other, or a name is not known.
     """
     if model is None and gpu is None:
-        if kv_dtype is not None:
-            raise UsageError("--kv-dtype sizes a pool on a card: give --model NAME and --gpu NAME too.")
-        return capacity
+        for option, value in (("--kv-dtype", kv_dtype), ("--tp", cards)):
+            if value is not None:
+                raise UsageError(f"{option} is about a pool on a card: give --model NAME and --gpu NAME too.")
+        return None
     if model is None or gpu is None:
         raise UsageError("A pool on a card takes both --model NAME and --gpu NAME.")
+    from radixadvisor import catalog
+    from radixadvisor.predict.rates import default_rates
+    from radixadvisor.predict.roofline import Roofline
+
+    precision = catalog.require_kv(kv_dtype or "bf16")
+    return Roofline(
+        catalog.model(model), catalog.gpu(gpu), default_rates(), cards or 1, weights=None, kv=precision
+    )
+
+
+def _pool(roofline: Roofline, capacity: int | None, blocks: int | None) -> int:
+    """Tokens of KV that the card has beside the model.
+
+    Raises:
+        UsageError: the pool is given as well, or the model does not fit.
+    """
     if capacity is not None or blocks is not None:
         raise UsageError("--model with --gpu sizes the pool; leave out --capacity and --num-gpu-blocks.")
     from radixadvisor import catalog
 
-    precision = kv_dtype or "bf16"
-    if precision.lower() not in catalog.KV_BYTES:
-        raise UnknownName("KV precision", precision, catalog.KV_BYTES)
-    return catalog.pool_tokens(catalog.model(model), catalog.gpu(gpu), kv_dtype=precision)
+    return catalog.pool_tokens(
+        roofline.model, roofline.gpu, kv_dtype=roofline.kv, tensor_parallel=roofline.tensor_parallel
+    )
 
 
 def _engines(
-    names: list[str], policies: list[str] | list[None], speedup: float | None, shaping: dict[str, Any]
+    names: list[str],
+    policies: list[str] | list[None],
+    speedup: float | None,
+    shaping: dict[str, Any],
+    roofline: Roofline | None,
 ) -> list[Setting]:
-    """One run for each engine with each policy.
+    """One run for each engine with each policy, on the roofline's seconds if there is one.
 
     Raises:
         UsageError: an option does not fit an engine, or contradicts another.
@@ -272,6 +305,10 @@ def _engines(
         if given.get("concurrency") is not None:
             raise UsageError("--speedup shortens the log's arrivals, which --concurrency does not follow.")
         given["speedup"] = speedup
+    if roofline is not None:
+        from radixadvisor.predict.executor import CostExecutor
+
+        given["cost"] = CostExecutor(roofline)
     settings: list[Setting] = []
     for name in names:
         profile = engine(name)

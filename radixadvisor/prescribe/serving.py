@@ -114,9 +114,9 @@ def words_of_serving(spec: EditSpec) -> str:
             by = "per session" if told["by"] == "session" else "for all that share a beginning"
             return f"Use one prompt_cache_key {by}"
         case "lifetime":
-            return f"Keep prefixes for {told['name']} instead of the default lifetime"
+            return f"Keep prefixes for {told['name']}, not for the default lifetime"
         case "keep_alive":
-            return f"Repeat an idle prefix every {told['seconds']} s to keep it alive"
+            return f"Repeat an idle prefix before {told['seconds']} s are over, to keep it alive"
         case "warm_first":
             return "Let the first request of a prefix reach its first token before the others start"
         case "no_bypass":
@@ -158,7 +158,7 @@ def setting_of(spec: EditSpec, profile: str) -> str:
         case "warm_first":
             return "await the first response (or its first token) before the fan-out"
         case "no_bypass":
-            return "prompt_logprobs in the request body"
+            return "no prompt_logprobs (or pooling) in requests to this server; a second deployment for them"
         case "page":
             return f"--page-size {told['tokens']} (SGLang); --block-size of vLLM goes down to 1"
         case "pool":
@@ -170,5 +170,5 @@ def setting_of(spec: EditSpec, profile: str) -> str:
         case "breakpoints":
             return 'cache_control={"type": "ephemeral"} on these blocks'
         case "hold_parameter":
-            return told["name"]
+            return f"{told['name']}: one value for all requests of a conversation"
     raise ValueError(f"no change of serving: {spec.kind}")

@@ -160,6 +160,8 @@ def _excerpt(text: str, length: int) -> str:
 def finding_row(item: Finding) -> dict[str, Any]:
     """A finding in report.json."""
     where = item.where
+    rates = item.rates
+    told = {} if rates is None else {"before": round(rates[0], 6), "after": round(rates[1], 6)}
     return {
         "rule": item.rule,
         "kind": item.kind,
@@ -178,10 +180,8 @@ def finding_row(item: Finding) -> dict[str, Any]:
         },
         "requests": item.requests,
         "lost_tokens": item.lost_tokens,
-        "rates": None
-        if item.rates is None
-        else {"before": round(item.rates[0], 6), "after": round(item.rates[1], 6)},
         "fix": item.fix or "",
+        **({"rates": told} if told else {}),
     }
 
 

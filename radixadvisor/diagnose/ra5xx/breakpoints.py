@@ -78,7 +78,7 @@ def misplaced(facts: Facts) -> Iterator[Suspect]:
     causes = Counter(
         _cause(ends[position], int(facts.reuse[position]), profile) for position in positions.tolist()
     )
-    named = ", ".join(f"{count} {cause}" for cause, count in causes.most_common())
+    named = ", ".join(f"{count} requests {cause}" for cause, count in causes.most_common(2))
     yield Suspect(
         rule="RA510",
         profile=world.name,
@@ -103,17 +103,17 @@ def _cause(ends: tuple[BlockEnd, ...], shared: int, profile: HostedProfile) -> s
     """Why the breakpoints of one request find less than it shares."""
     marks = [number for number, end in enumerate(ends) if end.mark is not None]
     if not marks:
-        return "without any"
+        return "have none"
     if len(marks) > profile.max_breakpoints:
-        return f"with more than {profile.max_breakpoints}"
+        return f"have more than {profile.max_breakpoints}"
     reached = [number for number, end in enumerate(ends) if end.tokens <= shared]
     stable = reached[-1] if reached else -1
     behind = [mark for mark in marks if mark > stable]
     if behind and behind[0] - stable > profile.lookback:
-        return f"more than {profile.lookback} blocks behind the last entry"
+        return f"have them more than {profile.lookback} blocks behind the last entry"
     if len(behind) == len(marks):
-        return "behind text that varies"
-    return "before the end of what is stable"
+        return "have them behind text that varies"
+    return "have them before the end of it"
 
 
 def _placed(ends: tuple[BlockEnd, ...], profile: HostedProfile) -> str:

@@ -36,7 +36,7 @@ def cache_bypass(facts: Facts) -> Iterator[Suspect]:
     yield Suspect(
         rule="RA502",
         profile=facts.vllm.name,
-        title=f"{count} of {len(order)} requests ask for {named} and never read the cache",
+        title=f"Requests with {named} ({count} of {len(order)}) never read the cache",
         place=facts.place(first, found[first] or named),
         before=f"with {found[first]}: {with_it:.1%} of all prompt tokens served, whatever the block size",
         after=f"without: {without:.1%}",

@@ -27,12 +27,12 @@ def expiry(facts: Facts) -> Iterator[Suspect]:
     reach = longest if longest > profile.lifetime else inf
     short, long = (world.still_cached(facts.trace, seconds) for seconds in (profile.lifetime, reach))
     change, price = _paying(facts, world, profile)
-    wait = f"{min(gaps):,.0f} to {max(gaps):,.0f} s" if gaps else "too long"
+    wait = " to ".join(dict.fromkeys(f"{gap:,.0f}" for gap in (min(gaps), max(gaps)))) if gaps else ""
     yield Suspect(
         rule="RA504",
         profile=world.name,
-        title=f"Prefixes expire: {len(positions)} requests come {wait} after the one before, entries live "
-        f"{profile.lifetime:,.0f} s; {price}",
+        title=f"Prefixes expire: entries live {profile.lifetime:,.0f} s, their next use comes after "
+        f"{wait or 'more'} s; {price}",
         place=facts.place(first, "timestamp"),
         before=f"{profile.lifetime:,.0f} s: {short:.1%} of the prompt tokens are still there",
         after=f"{f'{reach:,.0f} s' if reach < inf else 'without expiry'}: {long:.1%}",

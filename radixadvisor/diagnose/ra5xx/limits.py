@@ -41,7 +41,7 @@ def below_minimum(facts: Facts) -> Iterator[Suspect]:
     yield Suspect(
         rule="RA505",
         profile=facts.world.name,
-        title=f"{len(positions)} requests share less than the {least:,} tokens that {profile.name} caches",
+        title=f"Shared beginnings are shorter than the {least:,} tokens from which {profile.name} caches",
         place=facts.place(first, "messages"),
         before=f"at most {longest:,} tokens shared",
         after=f"cached from {int(minimums[first]):,} tokens on",
@@ -67,8 +67,8 @@ def page_rounding(facts: Facts) -> Iterator[Suspect]:
     yield Suspect(
         rule="RA513",
         profile=facts.vllm.name,
-        title=f"Shared beginnings end inside a block: {len(positions)} requests lose "
-        f"{int(lost.sum()) / len(positions):.0f} tokens each to rounding",
+        title=f"Shared beginnings end inside a block: {int(lost.sum()) / len(positions):.0f} tokens a request "
+        "are lost to rounding",
         place=facts.place(first, "messages"),
         before=f"{shared:,} tokens shared",
         after=f"{int(now.served[first]):,} in whole blocks",

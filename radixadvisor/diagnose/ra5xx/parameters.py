@@ -80,7 +80,7 @@ def parameter_change(facts: Facts) -> Iterator[Suspect]:
         yield Suspect(
             rule="RA501",
             profile=facts.world.name,
-            title=f"{name} changes in {len(changed)} requests that only carry their conversation on",
+            title=f"{name} changes within conversations that only grow",
             place=facts.place(facts.trace.order.index(first), name),
             before=_shown(requests[before[first]], name),
             after=_shown(requests[first], name),

@@ -37,8 +37,8 @@ def eviction(facts: Facts) -> Iterator[Suspect]:
     yield Suspect(
         rule="RA508",
         profile=facts.world.name,
-        title=f"A pool of {capacity:,} tokens evicts what {len(positions)} requests use again; "
-        f"{enough:,} tokens hold {_NEARLY:.0%} of what can be served",
+        title=f"A pool of {capacity:,} tokens evicts what is used again; {enough:,} tokens hold "
+        f"{_NEARLY:.0%} of what can be served",
         place=facts.place(first, "messages"),
         before=f"{int(lost[first]):,} tokens evicted before this request",
         after=f"left by {facts.request_id(max(int(facts.partners[first]), 0))}",

@@ -23,7 +23,7 @@ def in_flight(facts: Facts) -> Iterator[Suspect]:
     yield Suspect(
         rule="RA506",
         profile=facts.world.name,
-        title=f"{len(positions)} requests start while their prefix is still computed for another one",
+        title="Requests start while their prefix is still computed for another one",
         place=facts.place(first, "timestamp"),
         before=f"{arrivals[first] - arrivals[owner]:.2f} s after {facts.request_id(owner)}",
         after=f"whose prefix is there {ready[owner] - arrivals[owner]:.2f} s after its start",

@@ -98,8 +98,7 @@ def reported_usage(facts: Facts) -> Iterator[Suspect]:
         yield Suspect(
             rule="RA512",
             profile=facts.world.name,
-            title=f"{len(positions)} requests were reported as misses although nothing changed; the "
-            "provider's side is suspected",
+            title="Misses are reported although nothing changed; the provider's side is suspected",
             place=facts.place(first, "usage"),
             before=f"{int(found.told[first]):,} cached tokens reported, "
             f"{facts.gap(first) or 0.0:,.0f} s after {facts.request_id(int(facts.partners[first]))}",

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 _ROWS = 128
 
 
+def _onednn() -> bool:
+    return bool(torch.backends.mkldnn.is_available())  # type: ignore[no-untyped-call]
+
+
 class Linear:
     """``x @ weight.T + bias`` for ``weight`` [out, in] and ``x`` [rows, in].
 
@@ -25,11 +29,7 @@ class Linear:
 
     def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
         self._bias = bias
-        self._packed = (
-            weight.device.type == "cpu"
-            and weight.dtype == torch.float32
-            and torch.backends.mkldnn.is_available()
-        )
+        self._packed = (weight.device.type, weight.dtype) == ("cpu", torch.float32) and _onednn()
         self._weight = torch.ops.mkldnn._reorder_linear_weight(weight, _ROWS) if self._packed else weight
 
     def __call__(self, x: Tensor) -> Tensor:

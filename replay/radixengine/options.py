@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from radixengine.config import SchedulerConfig
+from radixengine.host import host_tokens
 from radixengine.profile import RadixProfile
 
 CacheKind = Literal["radix", "blocks", "none"]
@@ -48,6 +49,10 @@ class EngineOptions:
             raise ValueError("The engine has a device and a host tier; an external tier is only simulated.")
         if self.profile.host_ratio and self.cache != "radix":
             raise ValueError(f"Only the radix cache has a host tier, not {self.cache!r}.")
+        if self.profile.host_ratio and not host_tokens(self.capacity, self.profile):
+            raise ValueError(
+                f"A host tier of {self.profile.host_ratio} x {self.capacity} tokens holds no page."
+            )
         visible = self.scheduler.visible_at_schedule
         if self.cache != "none" and (self.cache == "blocks") != visible:
             raise ValueError(

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from statistics import median
 from time import perf_counter
 
 import numpy as np
@@ -23,10 +24,12 @@ _REPEATS = 5
 def best_threads(model: Decoder) -> int:
     """1 or 2, whichever runs one layer faster: a prefill of 128 tokens and 8 decode passes behind it.
 
-    The threads that torch has on a device other than the CPU, where they do not matter, or on one core.
+    On a device other than the CPU they do not matter: those that torch has.
     """
-    if model.device.type != "cpu" or len(os.sched_getaffinity(0)) < 2:
-        return torch.get_num_threads() if model.device.type != "cpu" else 1
+    if model.device.type != "cpu":
+        return torch.get_num_threads()
+    if (os.cpu_count() or 1) < 2:
+        return 1
     layer = replace(model, shape=replace(model.shape, layers=1), layers=model.layers[:1])
     return min((1, 2), key=lambda threads: _seconds(layer, threads))
 
@@ -43,7 +46,7 @@ def using_threads(count: int) -> Iterator[None]:
 
 
 def _seconds(model: Decoder, threads: int) -> float:
-    """The fastest of some repeats."""
+    """The median of some repeats."""
     memory = KVMemory(model.shape, _TOKENS + 1, model.device, model.dtype)
     attention = attention_named("auto", memory)
     model.prepare(_TOKENS + 1)
@@ -59,4 +62,4 @@ def _seconds(model: Decoder, threads: int) -> float:
                 plan = attention.plan(layout)
                 model.forward(index, index, index, memory, attention, plan, last)
             taken.append(perf_counter() - begin)
-    return min(taken)
+    return median(taken)

@@ -1,8 +1,8 @@
 """Speed of the engine on the CPU: ``python -m tests.benchmarks.engine [prompt tokens] [requests]``.
 
 ``tiny`` in float32, one request at a time. Prompts share a prefix of 0, 50 or 90 %. Printed are the seconds
-of prefill without and with the cache, the ratio of the two, and the ratio of the FLOPs that they took: medians
-over three repeats. Then decode: tokens per second by the number of sequences.
+of prefill without and with the cache, the ratio of the two, and the ratio of the FLOPs that they took
+(medians over three repeats); then decode, tokens per second by the number of sequences.
 """
 
 from __future__ import annotations

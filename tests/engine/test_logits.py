@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -39,7 +41,7 @@ def test_logits_equal_those_of_transformers_within_1e4(name: str, backend: str) 
     cuts = [0, 1, *np.sort(rng.choice(np.arange(2, LENGTH - 3), 5, replace=False)).tolist(), LENGTH - 3]
     found = []
     with torch.inference_mode():
-        for start, end in zip(cuts, cuts[1:], strict=False):
+        for start, end in pairwise(cuts):
             layout = Layout((Extend(end - start, slots[:start]),), (), slots[start:end])
             where = memory.index(layout.slots)
             at = torch.arange(start, end)

@@ -36,7 +36,7 @@ class Layer:
     down: Linear
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Decoder:
     """Weights on one device. ``folds``: they are random, so any token id is folded into the vocabulary."""
 
@@ -46,7 +46,7 @@ class Decoder:
     norm: Tensor
     head: Linear
     folds: bool = False
-    _angles: tuple[Tensor, Tensor] | None = field(default=None, repr=False)
+    _angles: tuple[Tensor, Tensor] | None = field(default=None)
 
     @property
     def device(self) -> torch.device:

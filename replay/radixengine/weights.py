@@ -72,12 +72,12 @@ def load_model(path: Path, *, device: str = "cpu", dtype: str = "float32") -> De
         ModelError: something is missing, or the model is none of the supported kind.
     """
     if path.suffix == ".gguf" and path.is_file():
-        config, tensors = _read_gguf(path)
+        name, (config, tensors) = path.stem, _read_gguf(path)
     elif path.is_dir():
-        config, tensors = _read_directory(path)
+        name, (config, tensors) = path.resolve().name, _read_directory(path)
     else:
         raise ModelError(f"{path} is neither a model directory nor a .gguf file.")
-    return from_tensors(shape_of(config, path.stem), tensors, device=device, dtype=dtype)
+    return from_tensors(shape_of(config, name), tensors, device=device, dtype=dtype)
 
 
 def from_tensors(

@@ -11,6 +11,7 @@ from radixengine.attention import BACKENDS, attention_named
 from radixengine.attention.base import Extend, Layout
 from radixengine.linear import Linear
 from radixengine.memory import KVMemory
+from radixengine.shapes import ModelShape
 
 from tests.engine.models import ARCHITECTURES, pair
 
@@ -71,3 +72,32 @@ def test_weights_in_the_devices_layout_multiply_as_before(rows: int) -> None:
     torch.testing.assert_close(Linear(weight, bias)(x), x @ weight.T + bias, atol=1e-4, rtol=1e-5)
     half = Linear(weight.bfloat16())(x.bfloat16())
     torch.testing.assert_close(half, x.bfloat16() @ weight.bfloat16().T)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+def test_the_backends_agree_on_ragged_batches(dtype: torch.dtype) -> None:
+    """Extends and decodes of several sequences at once, some of which share slots."""
+    torch.manual_seed(1)
+    shape = ModelShape("m", 1, 96, 6, 2, 16, 32, 50)
+    memory = KVMemory(shape, 2000, torch.device("cpu"), dtype)
+    memory.keys[:, :-1].normal_()
+    memory.values[:, :-1].normal_()
+    slots = random_slots(np.random.default_rng(2), 1000)
+    new = np.arange(1000, 1100, dtype=np.int32)
+    extends = (
+        Extend(40, slots[:200]),
+        Extend(1, slots[:0]),
+        Extend(30, slots[:200]),
+        Extend(25, slots[150:]),
+    )
+    decodes = tuple(
+        np.append(slots[:length], slot) for length, slot in ((0, 1096), (3, 1097), (199, 1098), (299, 1099))
+    )
+    layout = Layout(extends, tuple(row.astype(np.int32) for row in decodes), new)
+    q, k, v = (torch.randn(100, heads, 16, dtype=dtype) for heads in (6, 2, 2))
+    memory.store(0, memory.index(new), k, v)
+    one, two = (
+        backend.attend(backend.plan(layout), 0, q, k, v)
+        for backend in (attention_named(name, memory) for name in BACKENDS)
+    )
+    torch.testing.assert_close(one, two, **({} if dtype != torch.bfloat16 else {"atol": 2e-2, "rtol": 2e-2}))

@@ -86,15 +86,13 @@ def told_by(prediction: Prediction | None) -> Iterator[Assumption]:
         )
         if name is None and prediction.calibration is None
     ]
-    if stood_in:
-        yield Assumption(
-            f"Predicted ratios stand on {' and '.join(stood_in)}.", "ratios of times; no time is told"
-        )
+    told = [f"{' and '.join(stood_in)}"] if stood_in else []
     if prediction.calibration is None:
+        told.append("assumed shares of a card's peaks and overhead per pass (rules/cost.toml)")
+    if told:
         yield Assumption(
-            "Seconds follow from assumed shares of a card's peaks and an assumed overhead per pass "
-            "(rules/cost.toml); nothing was measured.",
-            "the prediction's interval is wide; radixadvisor calibrate narrows it",
+            f"The prediction stands on {', and on '.join(told)}.",
+            "its interval is wide; radixadvisor calibrate narrows it",
         )
     if prediction.gpu is not None or prediction.calibration is not None:
         yield Assumption(

@@ -22,11 +22,9 @@ def calibrate(
             show_default=False,
         ),
     ],
-    output: Annotated[
+    out: Annotated[
         Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="The calibration, for analyze --calibration FILE."
-        ),
+        typer.Option("--out", "-o", metavar="FILE", help="The calibration, for analyze --calibration FILE."),
     ] = Path("calibration.json"),
     model: Annotated[
         str | None,
@@ -49,9 +47,9 @@ def calibrate(
     from radixadvisor.report.calibration import line, render
     from radixadvisor.report.write import require_other, write_file
 
-    require_other(output, [points])
+    require_other(out, [points])
     found = fit(read_points(points), model, gpu)
-    written = write_file(output, found.to_json(), private=False)
+    written = write_file(out, found.to_json(), private=False)
     if not quiet:
         note(f"Wrote {written}.")
     if json:

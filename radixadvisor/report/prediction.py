@@ -109,21 +109,26 @@ def _row(name: str, outlook: Outlook) -> OutlookRow:
 
 
 def _lines(found: Prediction) -> Iterator[str]:
-    bound = "" if found.bound is None else f"; no cache could give more than {found.bound:.2f}x"
-    share, closed = percent(found.prefill_share), f"{found.closed:.2f}x"
-    yield f"Prefill is {share} of the GPU time without a cache{bound}. The closed form says {closed}."
+    bound = "" if found.bound is None else f"; a cache could give {found.bound:.2f}x at most"
+    yield f"Prefill is {percent(found.prefill_share)} of the GPU time without a cache{bound}."
+    points = found.points
+    yield (
+        "; ".join(
+            f"{phase.capitalize()} is {_change(points[f'{phase}_off'], points[f'{phase}_on'])}"
+            for phase in ("prefill", "decode")
+        )
+        + f" (FLOP per byte; the ridge is at {points['prefill_off'].ridge:,.0f})."
+    )
+    if found.on_outlook.saturation is None:
+        return
+    yield f"In closed form the throughput ratio is {found.closed:.2f}."
     if found.calibration is None:
         factor = found.times_factor
         yield (
             "Not calibrated: shares of the card's peaks are assumed; any time may be "
             f"{factor.low:.1f} to {factor.high:.1f} times what is told."
         )
-    points = found.points
-    yield "On the roofline: " + "; ".join(
-        f"{phase} {_point(points[f'{phase}_off'])} without a cache, {_point(points[f'{phase}_on'])} with it"
-        for phase in ("prefill", "decode")
-    )
-    if found.load is not None and found.gpu is not None:
+    if found.load is not None:
         yield f"Same load: {found.load:.3g} requests per second on one replica."
     if found.host is not None:
         load, compute = (seconds * 1e6 for seconds in found.host)
@@ -131,8 +136,11 @@ def _lines(found: Prediction) -> Iterator[str]:
         yield f"A host tier {word}: loading a token's KV takes {load:.2f} us, computing it {compute:.2f} us."
 
 
-def _point(point: Point) -> str:
-    return f"{point.bound}-bound ({point.intensity:,.0f} FLOP/B, ridge {point.ridge:,.0f})"
+def _change(off: Point, on: Point) -> str:
+    before, after = f"{off.bound}-bound ({off.intensity:,.0f})", f"{on.bound}-bound ({on.intensity:,.0f})"
+    if off.bound == on.bound:
+        return f"{off.bound}-bound without a cache and with it ({off.intensity:,.0f}, {on.intensity:,.0f})"
+    return f"{before} without a cache, {after} with it"
 
 
 def _figure(reference: Reference) -> tuple[str, str, str, str]:

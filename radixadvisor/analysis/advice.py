@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from radixadvisor.results import CheckedRule, Finding, Prescription, Where
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from radixadvisor.diagnose.candidate import Candidate
+    from radixadvisor.diagnose.ra5xx.facts import Outcome
     from radixadvisor.diagnose.view import LogView
     from radixadvisor.prescribe.counterfactual import Fix, Trial
 
@@ -30,7 +31,8 @@ class Advice:
 
     ``order_gain`` is computed tokens before minus after all prescriptions, per request in order of arrival;
     None where nothing was diagnosed, for the reason in ``missing``. ``trial`` holds the log with all
-    prescriptions applied.
+    text prescriptions applied. ``serving``: by the id of a change of serving, the log as it was served and
+    with that change alone.
     """
 
     findings: tuple[Finding, ...]
@@ -39,6 +41,7 @@ class Advice:
     order_gain: Counts | None
     trial: Trial | None
     missing: dict[str, str]
+    serving: dict[str, tuple[Outcome, Outcome]] = field(default_factory=dict)
 
 
 def no_advice(reason: str) -> Advice:

@@ -8,9 +8,11 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 
-from radixadvisor.analysis.measure import Measured
+from radixadvisor.analysis.explain_cause import Cause, causes_of, text_is_innocent
+from radixadvisor.analysis.measure import NOTHING_TOLD, Measured
 from radixadvisor.errors import UsageError
 from radixadvisor.measure.ledger import BUCKETS
+from radixadvisor.simulate.setting import Setting
 from radixadvisor.tokens.pool import SegmentPool
 from radixadvisor.trace import Trace, locate
 from radixadvisor.trace.build import TOKEN_BYTES
@@ -65,7 +67,8 @@ class Explanation:
     ``position`` counts from 1 in order of arrival. ``match`` is None where nothing came before it in its
     namespace; ``apart`` is a longer match that only the namespace forbids. ``shared`` is the end of the
     matched text, ``here`` and ``there`` what follows it; they are None where nothing differs or there is no
-    text. ``served`` holds tokens by profile, ``buckets`` the ledger's row of this request.
+    text. ``served`` holds tokens by profile, ``buckets`` the ledger's row of this request. ``causes`` are
+    what serving did, the costliest first; ``innocent``: they explain more than the text does.
     """
 
     request_id: str
@@ -83,6 +86,8 @@ class Explanation:
     served: dict[str, int]
     buckets: tuple[tuple[str, int], ...]
     reason: str
+    causes: tuple[Cause, ...] = ()
+    innocent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +115,8 @@ def find_request(trace: Trace, name: str) -> int:
     raise UsageError(f"No request {name!r} in the log. {hint}. --worst 20 lists the ids that lose most.")
 
 
-def explain(trace: Trace, found: Measured, index: int) -> Explanation:
-    """Explain the request at ``index``; ``found`` is the measurement of the same trace."""
+def explain(trace: Trace, found: Measured, index: int, setting: Setting = NOTHING_TOLD) -> Explanation:
+    """Explain the request at ``index``; ``found`` is the measurement of the same trace under ``setting``."""
     request = trace.requests[index]
     position = trace.order.index(index)
     match, other = _best(trace, position, trace.namespace(index))
@@ -119,6 +124,8 @@ def explain(trace: Trace, found: Measured, index: int) -> Explanation:
     shared, here, there = "", None, None
     if match is not None and other is not None and trace.unit == 1:
         shared, here, there = _sides(trace, index, other, match.tokens // trace.unit)
+    longer = apart if apart is not None and apart.tokens > (match.tokens if match else 0) else None
+    causes = causes_of(trace, found, index, match, longer, setting)
     row = {name: column for name, column in found.ledger.columns.items() if column is not None}
     return Explanation(
         request_id=request.id,
@@ -128,7 +135,7 @@ def explain(trace: Trace, found: Measured, index: int) -> Explanation:
         requests=len(trace.requests),
         prompt_tokens=trace.lengths[index],
         match=match,
-        apart=apart if apart is not None and apart.tokens > (match.tokens if match else 0) else None,
+        apart=longer,
         shared=shared,
         here=here,
         there=there,
@@ -136,6 +143,8 @@ def explain(trace: Trace, found: Measured, index: int) -> Explanation:
         served={name: int(column[position]) for name, column in found.profiles.items()},
         buckets=tuple((name, int(row[name][position])) for name in BUCKETS if name in row),
         reason=_reason(trace, index, match, here, there),
+        causes=causes,
+        innocent=text_is_innocent(found, position, causes),
     )
 
 

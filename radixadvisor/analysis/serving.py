@@ -39,12 +39,14 @@ def with_serving(trace: Trace, found: Measured, advice: Advice, setting: Setting
     suspects = suspect(facts)
     findings = [_finding(item, None) for item in suspects if item.change is None]
     prescriptions, checked = list(advice.prescriptions), list(advice.checked)
+    serving = {}
     for world in (facts.world, facts.vllm):
         own = [item for item in suspects if item.profile == world.name]
         trial = try_serving(world, trace, fixed, own)
         for fix in trial.applied:
             number = f"P{len(prescriptions) + 1}"
             prescriptions.append(_prescription(number, fix))
+            serving[number] = world.serve(trace), world.serve(trace, (fix.spec,))
             findings += [_finding(item, number) for item in fix.suspects]
         checked += [
             CheckedRule(item.rule, item.title, fix.marginal, fix.alone)
@@ -56,6 +58,7 @@ def with_serving(trace: Trace, found: Measured, advice: Advice, setting: Setting
         findings=tuple(sorted((*advice.findings, *findings), key=_rank)),
         prescriptions=tuple(prescriptions),
         checked=tuple(checked),
+        serving=serving,
     )
 
 
@@ -85,6 +88,7 @@ def facts_of(trace: Trace, fixed: Trace, found: Measured, setting: Setting) -> F
         world=EngineWorld(walked, setting, queued=queued) if hosted is None else ApiWorld(walked, hosted),
         vllm=BlockWorld(walked),
         setting=setting,
+        queued=queued,
     )
 
 

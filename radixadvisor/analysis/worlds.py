@@ -145,6 +145,8 @@ class EngineWorld:
             changes["host_ratio"] = float(kinds["host_tier"]["ratio"])
         if setting.concurrency is None and setting.capacity is None:
             changes.setdefault("policy", "lpm")
+        if "admission" in kinds:
+            changes["concurrency"] = int(kinds["admission"]["limit"])
         batch = "sort_batch" in kinds
         if batch and setting.concurrency is None:
             changes["concurrency"] = len(trace.requests)
@@ -260,7 +262,8 @@ class ApiWorld:
                 case "minimum":
                     options = replace(options, minimum=1)
                 case "breakpoints":
-                    requests = replace(requests, breakpoints=_planned(trace, told["plan"], self._profile.lookback))
+                    marks = _planned(trace, told["plan"], self._profile.lookback)
+                    requests = replace(requests, breakpoints=marks)
                 case "cache_key":
                     requests = replace(requests, keys=_keys(requests, told["by"]))
         return _Served(simulate_hosted(requests, self._profile, options), lifetime)

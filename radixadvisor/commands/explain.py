@@ -43,8 +43,9 @@ def explain(
     from radixadvisor.analysis.explain import explain as run
     from radixadvisor.analysis.explain import find_request
     from radixadvisor.analysis.explain import worst as worst_of
-    from radixadvisor.analysis.explain_fixes import after_fixes
-    from radixadvisor.analysis.measure import measure
+    from radixadvisor.analysis.explain_fixes import after_fixes, after_serving
+    from radixadvisor.analysis.measure import NOTHING_TOLD, measure
+    from radixadvisor.analysis.serving import with_serving
     from radixadvisor.commands.output import emit, note, progress, screen
     from radixadvisor.report import explain as shown
     from radixadvisor.report.write import require_writable, write_file
@@ -64,6 +65,7 @@ def explain(
     index = None if name is None else find_request(trace, name)
     advice = advise(trace)
     measured = measure(trace, advice.order_gain)
+    advice = with_serving(trace, measured, advice, NOTHING_TOLD)
     if index is None:
         losses = worst_of(trace, measured, worst or 1)
         result = shown.worst_to_json(losses)
@@ -71,7 +73,7 @@ def explain(
         text = shown.render_worst(losses, screen(no_color=no_color))
     else:
         found = run(trace, measured, index)
-        fixes = after_fixes(trace, index, advice.prescriptions)
+        fixes = after_fixes(trace, index, advice.prescriptions) + after_serving(trace, index, advice)
         result = shown.to_json(found, fixes)
         line = shown.quiet_line(found)
         text = shown.render(found, fixes, screen(no_color=no_color))

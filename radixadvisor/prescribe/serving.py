@@ -127,6 +127,10 @@ def words_of_serving(spec: EditSpec) -> str:
             return f"Give the pool {int(told['tokens']):,} tokens"
         case "host_tier":
             return f"Add a host tier of {told['ratio']} times the pool"
+        case "admission":
+            return (
+                f"Send at most {told['limit']} requests at once, so that the scheduler sorts them by prefix"
+            )
         case "sort_batch":
             return "Submit requests in the order of their prefixes"
         case "breakpoints":
@@ -165,8 +169,10 @@ def setting_of(spec: EditSpec, profile: str) -> str:
             return f"--mem-fraction-static or more cards: --max-total-tokens {told['tokens']}"
         case "host_tier":
             return f"--enable-hierarchical-cache --hicache-ratio {told['ratio']}"
+        case "admission":
+            return f"a semaphore of {told['limit']} in the client, with --schedule-policy lpm"
         case "sort_batch":
-            return "sorted(prompts) before submitting; --max-running-requests limits admission"
+            return "sorted(prompts) before submitting"
         case "breakpoints":
             return 'cache_control={"type": "ephemeral"} on these blocks'
         case "hold_parameter":

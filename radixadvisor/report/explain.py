@@ -37,9 +37,16 @@ def split_masked(lead: str, text: str) -> tuple[str, str]:
 def quiet_line(found: Explanation) -> str:
     """The whole explanation in one line."""
     matched = found.match.tokens if found.match else 0
-    return (
-        f"{found.request_id}: {count(matched)} of {count(found.prompt_tokens)} tokens matched. {found.reason}"
-    )
+    lines = [f"{found.request_id}: {count(matched)} of {count(found.prompt_tokens)} tokens matched."]
+    return " ".join([*lines, found.reason, *_told(found)])
+
+
+def _told(found: Explanation) -> Iterator[str]:
+    """What serving did, in sentences; first that the text is innocent, if it is."""
+    if found.innocent:
+        yield "The text is innocent."
+    for cause in found.causes:
+        yield cause.text
 
 
 def render(found: Explanation, fixes: Sequence[FixedMatch], screen: Screen) -> str:
@@ -55,6 +62,8 @@ def _blocks(found: Explanation, screen: Screen) -> Iterator[RenderableType]:
     yield Text((" · " if screen.unicode else " | ").join(map(screen.safe, facts)), style="dim")
     yield Text("")
     yield Text(screen.safe(found.reason), style="bold")
+    if found.innocent:
+        yield Text("The text is innocent: serving lost the most.", style="bold")
     yield Text("")
     table = grid("", "*", header=False)
     total = found.prompt_tokens
@@ -64,7 +73,7 @@ def _blocks(found: Explanation, screen: Screen) -> Iterator[RenderableType]:
     if found.apart is not None:
         apart = f"{_match(found.apart, total)}, but its namespace forbids it"
         table.add_row("kept apart", Text(screen.safe(apart)))
-    served = found.served[found.headline]
+    served = dict(found.buckets)["served"]
     table.add_row("served", f"{count(served)} ({percent(served / total)}) by {found.headline}")
     yield table
     if found.here is not None and found.there is not None:
@@ -75,6 +84,13 @@ def _blocks(found: Explanation, screen: Screen) -> Iterator[RenderableType]:
             lead, text = split_masked(found.shared, side.text)
             shown = Text("  ").append(screen.safe(lead), style="dim")
             yield shown.append(screen.safe(text) or "(nothing more)", style=style)
+    if found.causes:
+        yield Text("")
+        yield Text("What serving did", style="bold cyan")
+        causes = grid("", "", header=False)
+        for cause in found.causes:
+            causes.add_row(Text(cause.rule or "", style="cyan"), Text(screen.safe(cause.text)))
+        yield causes
     yield Text("")
     yield Text("Where its tokens went", style="bold cyan")
     ledger = grid("bucket", ">tokens", ">share", header=False)
@@ -139,6 +155,17 @@ def to_json(found: Explanation, fixes: Sequence[FixedMatch]) -> bytes:
         "requests": found.requests,
         "prompt_tokens": found.prompt_tokens,
         "reason": found.reason,
+        "innocent": found.innocent,
+        "causes": [
+            {
+                "name": cause.name,
+                "rule": cause.rule,
+                "profile": cause.profile,
+                "tokens": cause.tokens,
+                "text": cause.text,
+            }
+            for cause in found.causes
+        ],
         "match": _match_row(found.match),
         "apart": _match_row(found.apart),
         "divergence": None

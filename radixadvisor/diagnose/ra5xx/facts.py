@@ -91,7 +91,7 @@ class Facts:
 
     ``world`` is the headline profile's, ``vllm`` that of the block cache beside it; ``times`` are arrival,
     first token and end in seconds, None without timestamps; ``replicas`` holds a number per request where the
-    log or the user tells replicas apart.
+    log or the user tells replicas apart; ``queued``: more requests wait than the scheduler sorts.
     """
 
     def __init__(
@@ -110,6 +110,7 @@ class Facts:
         world: World,
         vllm: World,
         setting: Setting,
+        queued: bool = False,
     ) -> None:
         self.trace = trace
         self.walks = walks
@@ -124,6 +125,7 @@ class Facts:
         self.world = world
         self.vllm = vllm
         self.setting = setting
+        self.queued = queued
         self.total = int(lengths.sum())
 
     def lost(self, bucket: str) -> Counts:

@@ -67,8 +67,8 @@ def page_rounding(facts: Facts) -> Iterator[Suspect]:
     yield Suspect(
         rule="RA513",
         profile=facts.vllm.name,
-        title=f"Shared beginnings end inside a block: {int(lost.sum()) / len(positions):.0f} tokens a request "
-        "are lost to rounding",
+        title=f"Shared beginnings end inside a block: {int(lost.sum()) / len(positions):.0f} tokens a "
+        "request are lost to rounding",
         place=facts.place(first, "messages"),
         before=f"{shared:,} tokens shared",
         after=f"{int(now.served[first]):,} in whole blocks",

@@ -8,7 +8,7 @@ from radixadvisor.diagnose.ra5xx.facts import Facts, Suspect
 from radixadvisor.records import EditSpec, Message, Request
 from radixadvisor.trace import Trace
 
-__all__ = ["continued", "parameter_change"]
+__all__ = ["continued", "parameter_change", "parameters_that_differ", "value_of"]
 
 _IRRELEVANT = frozenset(
     {
@@ -88,6 +88,13 @@ def parameter_change(facts: Facts) -> Iterator[Suspect]:
             lost_tokens=int(now.computed.sum() - held.computed.sum()),
             change=spec,
         )
+
+
+def parameters_that_differ(trace: Trace, first: int, second: int) -> list[str]:
+    """Names of parameters, the model among them, that may enter the prompt or the key and differ."""
+    one, other = trace.requests[first], trace.requests[second]
+    names = sorted((set(one.parameters) | set(other.parameters)) - _IRRELEVANT)
+    return [name for name in ("model", *names) if value_of(one, name) != value_of(other, name)]
 
 
 def value_of(request: Request, name: str) -> str | None:

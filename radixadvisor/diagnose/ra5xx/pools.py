@@ -59,14 +59,19 @@ def _enough(facts: Facts, capacity: int) -> int:
 
 
 def long_queue(facts: Facts) -> Iterator[Suspect]:
-    """More requests wait than LPM sorts; tried: submitting them in the order of their prefixes."""
+    """More requests wait than LPM sorts; tried: fewer at once, and submitting them in the order of their
+    prefixes.
+    """
     limit = engine(facts.world.name).scheduler.lpm_limit if facts.hosted is None else None
     queue = waiting(facts.trace, facts.setting)
     if limit is None or queue <= limit:
         return
-    change = EditSpec("sort_batch", "safe", ())
-    now, after = facts.world.serve(facts.trace), facts.world.serve(facts.trace, (change,))
-    gains = after.served - now.served
+    ways = EditSpec("admission", "safe", (), (("limit", str(limit)),)), EditSpec("sort_batch", "safe", ())
+    now = facts.world.serve(facts.trace)
+    gains, change = max(
+        ((facts.world.serve(facts.trace, (way,)).served - now.served, way) for way in ways),
+        key=lambda found: int(found[0].sum()),
+    )
     positions = (gains > 0).nonzero()[0]
     first = int(positions[0]) if len(positions) else 0
     yield Suspect(
@@ -76,7 +81,9 @@ def long_queue(facts: Facts) -> Iterator[Suspect]:
         "prefix",
         place=facts.place(first, "timestamp"),
         before=f"{queue:,} waiting, served in the order of arrival",
-        after="submitted in the order of their prefixes",
+        after="submitted in the order of their prefixes"
+        if change.kind == "sort_batch"
+        else f"sorted by prefix where at most {limit} wait",
         requests=facts.indices(positions),
         lost_tokens=int(gains.sum()),
         change=change,

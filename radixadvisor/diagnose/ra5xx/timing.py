@@ -11,9 +11,14 @@ __all__ = ["in_flight"]
 
 
 def in_flight(facts: Facts) -> Iterator[Suspect]:
-    """Requests that arrive while their prefix is still computed for another one."""
+    """Requests that arrive while their prefix is still computed for another one; in a long queue they wait
+    for other reasons.
+    """
     lost = facts.lost("in_flight")
-    if facts.times is None or not facts.worth("RA506", int(lost.sum())):
+    if facts.times is None or facts.queued or not facts.worth("RA506", int(lost.sum())):
+        return
+    if facts.times[0][0] == facts.times[0][-1]:
+        # One moment for all requests is the moment of an export.
         return
     positions = lost.nonzero()[0]
     arrivals, first_tokens, ends = facts.times

@@ -8,7 +8,9 @@ from itertools import takewhile
 from typing import overload
 
 from radixadvisor.records import CacheControl
+from radixadvisor.simulate.bypass import bypass_of
 from radixadvisor.simulate.hosted_profiles import HostedProfile
+from radixadvisor.simulate.profiles import engines
 from radixadvisor.simulate.requests import TOKEN_BYTES, Requests
 from radixadvisor.trace import Trace
 from radixadvisor.trace.content_blocks import BlockEnd, ContentBlocks
@@ -67,6 +69,7 @@ def requests_of(trace: Trace, hosted: HostedProfile | None = None) -> Requests:
     if hosted is not None and hosted.kind == "breakpoints":
         found = ContentBlocks(trace)
         blocks = [found.of(index) for index in range(len(requests))]
+    features = sorted({name for profile in engines().values() for name in profile.bypass})
     keyed = {} if hosted is None or blocks is None else _keyed(trace, blocks, hosted)
     return Requests(
         prompts=Prompts(trace, keyed),
@@ -85,6 +88,7 @@ def requests_of(trace: Trace, hosted: HostedProfile | None = None) -> Requests:
         models=[request.model for request in requests],
         breakpoints=None if blocks is None or hosted is None else [_marks(ends, hosted) for ends in blocks],
         blocks=None if blocks is None else [[end.tokens for end in ends] for ends in blocks],
+        features=[bypass_of(request, features) for request in requests] if features else None,
         unit=trace.unit,
     )
 

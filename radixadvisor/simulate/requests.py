@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from radixadvisor.errors import UsageError
@@ -30,6 +30,7 @@ class Requests:
         texts: raw prompt text, for a router that does not see tokens.
         breakpoints: explicit cache breakpoints, ``(prompt tokens before it, seconds to live or None)``.
         blocks: prompt tokens before the end of each content block, ascending.
+        features: what a request asks for that makes some engine look nothing up; None for nothing.
     """
 
     prompts: Sequence[bytes]
@@ -47,6 +48,7 @@ class Requests:
     models: Sequence[str] | None = None
     breakpoints: Sequence[Sequence[tuple[int, float | None]]] | None = None
     blocks: Sequence[Sequence[int]] | None = None
+    features: Sequence[str | None] | None = None
     unit: int = 1
 
     def __post_init__(self) -> None:
@@ -89,6 +91,10 @@ class Requests:
     def namespace(self, index: int) -> str:
         """What splits the cache, the empty string if nothing does."""
         return self.namespaces[index] if self.namespaces is not None else ""
+
+    def bypasses(self, index: int, features: Collection[str]) -> bool:
+        """Whether a request asks for one of the features for which an engine looks nothing up."""
+        return self.features is not None and self.features[index] in features
 
     def cached(self, index: int) -> bytes:
         """What a request can leave in a cache: prompt and known output, without the last output token."""

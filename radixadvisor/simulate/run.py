@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from math import inf, nan
 
 from radixengine.cache import PrefixCache, Sequence
@@ -46,14 +46,14 @@ def simulate(requests: Requests, profile: EngineProfile, options: Options | None
     before = [cache.evicted for cache in caches]
     if clients == 1:
         meters = [Meter(cache, totals) for cache in caches]
-        outcomes = list(_serially(requests, caches, route, options, meters))
+        outcomes = list(_serially(requests, caches, route, options, meters, profile.bypass))
     else:
         fleet = [Replica(cache, profile, options, totals) for cache in caches]
         meters = [replica.meter for replica in fleet]
         if clients is None:
-            _at_arrivals(requests, fleet, route, options)
+            _at_arrivals(requests, fleet, route, options, profile.bypass)
         else:
-            _by_clients(requests, fleet, route, clients)
+            _by_clients(requests, fleet, route, clients, profile.bypass)
         outcomes = [
             (number, record) for number, replica in enumerate(fleet) for record in replica.records.values()
         ]
@@ -67,11 +67,12 @@ def simulate(requests: Requests, profile: EngineProfile, options: Options | None
     return _columns(label, requests, outcomes, totals, meters, notes)
 
 
-def job_of(requests: Requests, index: int, arrival: float = 0.0) -> Job:
-    """A request as the scheduler takes it."""
+def job_of(requests: Requests, index: int, arrival: float = 0.0, features: Collection[str] = ()) -> Job:
+    """A request as the scheduler of an engine takes it that looks nothing up for some ``features``."""
     priority = requests.priorities[index] if requests.priorities is not None else 0
     prompt, output = requests.prompt(index), requests.output(index)
-    return Job(index, prompt, output, arrival, requests.namespace(index), priority)
+    bypass = requests.bypasses(index, features)
+    return Job(index, prompt, output, arrival, requests.namespace(index), priority, bypass=bypass)
 
 
 def _unlimited(requests: Requests, page: int) -> int:
@@ -98,13 +99,18 @@ def _pin(requests: Requests, caches: list[PrefixCache], options: Options, totals
 
 
 def _serially(
-    requests: Requests, caches: list[PrefixCache], route: Router, options: Options, meters: list[Meter]
+    requests: Requests,
+    caches: list[PrefixCache],
+    route: Router,
+    options: Options,
+    meters: list[Meter],
+    features: Collection[str],
 ) -> Iterator[tuple[int, Record]]:
     """One request after the other; nothing waits, so no load ever differs."""
     clock = 0.0
     for index in requests.order():
         number = route.pick(index, lambda: [0] * len(caches), clock)
-        job = job_of(requests, index)
+        job = job_of(requests, index, features=features)
         record = Record(index, len(job.prompt) // TOKEN_BYTES, clock)
         seconds = _serve_one(job, record, caches[number], options, meters[number])
         clock += seconds
@@ -114,7 +120,7 @@ def _serially(
 
 def _serve_one(job: Job, record: Record, cache: PrefixCache, options: Options, meter: Meter) -> float:
     seq = Sequence(job.rid, job.prompt, job.output, job.namespace, job.priority)
-    seq.cache_prompt_only = options.prompt_only
+    seq.cache_prompt_only, seq.bypass = options.prompt_only, job.bypass
     if not seq.prompt_len:
         record.refused = "the prompt is empty"
         return 0.0
@@ -150,7 +156,9 @@ def _serve_one(job: Job, record: Record, cache: PrefixCache, options: Options, m
     return prefill + decode
 
 
-def _at_arrivals(requests: Requests, fleet: list[Replica], route: Router, options: Options) -> None:
+def _at_arrivals(
+    requests: Requests, fleet: list[Replica], route: Router, options: Options, features: Collection[str]
+) -> None:
     arrivals = requests.arrivals
     assert arrivals is not None
     order = requests.order()
@@ -161,20 +169,22 @@ def _at_arrivals(requests: Requests, fleet: list[Replica], route: Router, option
             while replica.clock < now:
                 replica.step(now)
         number = route.pick(index, _loads(fleet, now), now)
-        fleet[number].send(job_of(requests, index, now), now)
+        fleet[number].send(job_of(requests, index, now, features), now)
     for replica in fleet:
         while replica.busy:
             replica.step(inf)
 
 
-def _by_clients(requests: Requests, fleet: list[Replica], route: Router, clients: int) -> None:
+def _by_clients(
+    requests: Requests, fleet: list[Replica], route: Router, clients: int, features: Collection[str]
+) -> None:
     """Always step the replica that is furthest behind, at most one pass beyond the next one."""
     coming = iter(requests.order())
     idle, now = clients, 0.0
     while True:
         while idle and (index := next(coming, None)) is not None:
             number = route.pick(index, _loads(fleet, now), now)
-            fleet[number].send(job_of(requests, index, now), now)
+            fleet[number].send(job_of(requests, index, now, features), now)
             idle -= 1
         replica = min(fleet, key=lambda replica: replica.clock)
         if not replica.busy:

@@ -54,6 +54,10 @@ def ledger_steps(
     lengths = _lengths(requests)
     outputs = not options.prompt_only
     longest = longest_matches(requests, outputs=outputs)
+    if profile.bypass and requests.features is not None:
+        # A request that looks nothing up is apart from all others: lifted with the namespaces.
+        apart = [requests.bypasses(index, profile.bypass) for index in range(len(requests))]
+        longest = np.where(apart, 0, longest)
     if profile.partial_reuse:
         visible = np.minimum(longest, np.maximum(lengths - 1, 0))
     else:

@@ -172,6 +172,8 @@ class BlockCache:
 
     def _lookup(self, seq: Sequence, table: BlockTable) -> tuple[list[int], int]:
         """The blocks that hit, and the tokens that a sibling block could give behind them."""
+        if seq.bypass:
+            return [], 0
         keys = table.keys[: max(seq.prompt_len - 1, 0) // self.page_size]
         hits: list[int] = list(iter(map(self._first.get, keys).__next__, None))
         if self._partial is None:

@@ -34,7 +34,8 @@ class Sequence:
     """A request as the cache sees it.
 
     ``prompt`` and ``output`` are packed int32. ``computed`` counts the tokens that have KV (matched ones
-    included); ``state`` belongs to the cache that serves the sequence.
+    included); ``bypass``: a block cache looks nothing up for it, though it fills the cache; ``state`` belongs
+    to the cache that serves the sequence.
     """
 
     rid: int
@@ -44,6 +45,7 @@ class Sequence:
     priority: int = 0
     computed: int = 0
     cache_prompt_only: bool = False
+    bypass: bool = False
     state: Any = field(default=None, repr=False)
 
     @property

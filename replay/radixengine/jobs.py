@@ -14,7 +14,7 @@ class Job:
 
     ``output`` is what the request generates where that is known; without it the executor samples up to
     ``max_new`` tokens. ``max_new`` is also what the engine reserves for (default: the length of
-    ``output``).
+    ``output``). ``bypass``: a block cache looks nothing up for it.
     """
 
     rid: int
@@ -24,6 +24,7 @@ class Job:
     namespace: str = ""
     priority: int = 0
     max_new: int | None = None
+    bypass: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -75,7 +76,7 @@ class Task:
     def of(cls, job: Job, order: int, prompt_only: bool) -> Task:
         """The task of a new job."""
         seq = Sequence(job.rid, job.prompt, job.output, job.namespace, job.priority)
-        seq.cache_prompt_only = prompt_only
+        seq.cache_prompt_only, seq.bypass = prompt_only, job.bypass
         limit = seq.output_len or job.max_new or 0
         reserve = limit if job.max_new is None else job.max_new
         return cls(seq, Record(job.rid, seq.prompt_len, job.arrival), order, limit, reserve)
@@ -91,7 +92,7 @@ class Task:
         self.seq = Sequence(
             old.rid, old.prompt + old.output[:cut], old.output[cut:], old.namespace, old.priority
         )
-        self.seq.cache_prompt_only = old.cache_prompt_only
+        self.seq.cache_prompt_only, self.seq.bypass = old.cache_prompt_only, old.bypass
         self.limit -= self.emitted
         self.reserve = self.reserve_left
         self.before += self.emitted

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from radixadvisor.diagnose.ra5xx.facts import Facts, Suspect
+from radixadvisor.diagnose.rules import rule
 from radixadvisor.records import EditSpec
 
 __all__ = ["in_flight"]
@@ -17,8 +18,8 @@ def in_flight(facts: Facts) -> Iterator[Suspect]:
     lost = facts.lost("in_flight")
     if facts.times is None or facts.queued or not facts.worth("RA506", int(lost.sum())):
         return
-    if facts.times[0][0] == facts.times[0][-1]:
-        # One moment for all requests is the moment of an export.
+    if len(lost) < rule("RA506").threshold("least_requests") or facts.times[0][0] == facts.times[0][-1]:
+        # One moment for all requests is that of an export.
         return
     positions = lost.nonzero()[0]
     arrivals, first_tokens, ends = facts.times

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     Counts = NDArray[np.int64]
     Flags = NDArray[np.bool_]
+    Floats = NDArray[np.float64]
 
 __all__ = ["Reported", "reported", "reported_usage"]
 
@@ -24,12 +25,13 @@ __all__ = ["Reported", "reported", "reported_usage"]
 class Reported:
     """Reported against expected, in the server's own tokens, per request in order of arrival.
 
-    ``known``: the server reported cached tokens. ``due``: the rules give a considerable hit. ``missed``: such
+    ``known``: the server reported cached tokens. ``scale``: its tokens for one of the log's. ``due``: the rules give a considerable hit. ``missed``: such
     a request for which next to nothing was reported. ``sudden``: one of these that came almost at once behind
     the request that left its prefix, in a log whose other hits are reported.
     """
 
     known: Flags
+    scale: Floats
     expected: Counts
     told: Counts
     due: Flags
@@ -38,18 +40,20 @@ class Reported:
 
     @property
     def short(self) -> Counts:
-        """Tokens expected and not reported."""
-        import numpy as np
-
-        found: Counts = np.where(self.known, np.maximum(self.expected - self.told, 0), 0)
-        return found
+        """Tokens expected and not reported, in tokens of the log."""
+        return self._own(self.expected - self.told)
 
     @property
     def beyond(self) -> Counts:
-        """Tokens reported and not expected."""
+        """Tokens reported and not expected, in tokens of the log."""
+        return self._own(self.told - self.expected)
+
+    def _own(self, distance: Counts) -> Counts:
         import numpy as np
 
-        found: Counts = np.where(self.known, np.maximum(self.told - self.expected, 0), 0)
+        found: Counts = np.where(self.known, np.round(np.maximum(distance, 0) / self.scale), 0).astype(
+            np.int64
+        )
         return found
 
 
@@ -71,7 +75,8 @@ def reported(facts: Facts) -> Reported | None:
     )
     served = facts.columns["served"]
     assert served is not None
-    expected = np.asarray(np.round(served * sizes / np.maximum(facts.lengths, 1)), np.int64)
+    scale = sizes / np.maximum(facts.lengths, 1)
+    expected = np.asarray(np.round(served * scale), np.int64)
     told = np.array([tokens or 0 for tokens in cached], np.int64)
     page = rule("RA512")
     due = known & (expected >= page.threshold("least_tokens")) & (2 * expected >= sizes)
@@ -81,7 +86,7 @@ def reported(facts: Facts) -> Reported | None:
         for position in missed.nonzero()[0].tolist():
             gap = facts.gap(position)
             sudden[position] = gap is not None and gap <= page.threshold("within_seconds")
-    return Reported(known, expected, told, due, missed, sudden)
+    return Reported(known, scale, expected, told, due, missed, sudden)
 
 
 def reported_usage(facts: Facts) -> Iterator[Suspect]:

@@ -25,9 +25,10 @@ __all__ = ["Reported", "reported", "reported_usage"]
 class Reported:
     """Reported against expected, in the server's own tokens, per request in order of arrival.
 
-    ``known``: the server reported cached tokens. ``scale``: its tokens for one of the log's. ``due``: the rules give a considerable hit. ``missed``: such
-    a request for which next to nothing was reported. ``sudden``: one of these that came almost at once behind
-    the request that left its prefix, in a log whose other hits are reported.
+    ``known``: the server reported cached tokens. ``scale``: its tokens for one of the log's. ``due``: the
+    rules give a considerable hit. ``missed``: such a request for which next to nothing was reported.
+    ``sudden``: one of these that came almost at once behind the request that left its prefix, in a log whose
+    other hits are reported.
     """
 
     known: Flags

@@ -18,6 +18,7 @@ from radixadvisor.results_advice import (
     ReplicaRow,
     Where,
 )
+from radixadvisor.verdict import Verdict
 
 __all__ = [
     "Analysis",
@@ -207,3 +208,4 @@ class Analysis:
     replica_range: tuple[ReplicaRow, ...] = ()
     by: Breakdown | None = None
     prediction: Prediction | None = None
+    verdict: Verdict | None = None

@@ -20,6 +20,7 @@ from radixadvisor.predict.target import STAND_IN_GPU, STAND_IN_MODEL, Target
 from radixadvisor.predict.workload import Form, Workload
 from radixadvisor.prescribe.variant import Variant
 from radixadvisor.results import Assumption
+from radixadvisor.simulate.profiles import engine
 from radixadvisor.simulate.requests import Requests
 from radixadvisor.trace import Trace
 
@@ -111,10 +112,10 @@ def _workload(trace: Trace, found: Measured, advice: Advice, *, timed: bool) -> 
     cached = {name: found.profiles[name] for name in (*BASELINES, RADIX_ENGINE)}
     fixed = None
     if advice.trial is not None and advice.trial.applied:
-        after = advice.trial.after
+        after, block = advice.trial.after, engine("vllm").page
         fixed = Form(
             after.lengths,
-            {RADIX_ENGINE: after.served},
+            {RADIX_ENGINE: after.served, "vllm": after.served // block * block},
             None if requests is None else _rewritten(trace, requests, after),
         )
     return Workload(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from radixadvisor.analysis.advice import advise, no_advice
 from radixadvisor.analysis.breakdown import breakdown
 from radixadvisor.analysis.capacity import bounds_of, capacity_of
+from radixadvisor.analysis.decide import verdict_of
 from radixadvisor.analysis.describe import (
     assumptions_of,
     branches_of,
@@ -126,6 +127,7 @@ def analyze_trace(trace: Trace, log: Log, options: AnalyzeOptions) -> Analysis:
         prescriptions=advice.prescriptions,
         checked=advice.checked,
         prediction=prediction,
+        verdict=verdict_of(prediction, found, reported_cached(trace)),
         replica_range=replica_range(trace, found, options.setting()),
         by=None if options.by is None else breakdown(trace, found, options.by),
     )

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
     Counts = NDArray[np.int64]
 
-__all__ = ["BASELINES", "FIXED", "QUANTILES", "RADIX_ENGINE", "SHARES", "predict"]
+__all__ = ["BASELINES", "FIXED", "FIXED_BLOCKS", "QUANTILES", "RADIX_ENGINE", "SHARES", "predict"]
 
 BASELINES = ("none", "vllm")
 RADIX_ENGINE = "sglang"
-FIXED = "fixed"
-"""The radix engine after the prescriptions."""
+FIXED, FIXED_BLOCKS = "fixed", "fixed_vllm"
+"""The radix engine and the block cache after the prescriptions."""
 
 SHARES = (0.5, 0.7, 0.9)
 """Loads, as shares of an engine's own capacity, at which times are told."""
@@ -137,6 +137,7 @@ class _Forecast:
         given = self.workload.given
         found = [(name, given, name) for name in (*BASELINES, RADIX_ENGINE)]
         if self.workload.fixed is not None:
+            found.append((FIXED_BLOCKS, self.workload.fixed, "vllm"))
             found.append((FIXED, self.workload.fixed, RADIX_ENGINE))
         return found
 

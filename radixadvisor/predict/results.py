@@ -86,7 +86,7 @@ class Prediction:
         interval: of ``ratio``; ``saved_interval``: of ``time_saved``; ``times_factor``: of any time, as a
             multiple of what is told.
         load: requests per second that times and cards are for; None if unknown.
-        outlooks: by engine; ``fixed`` is sglang after the prescriptions.
+        outlooks: by engine; ``fixed`` is sglang after the prescriptions, ``fixed_vllm`` vllm.
         points: on the roofline: prefill and decode without a cache (``off``) and with it (``on``).
         host: seconds to load a token's KV back from the host, and to compute it instead.
         calibration: what the seconds were measured on; None if they follow from assumed rates.

@@ -15,6 +15,7 @@ from radixadvisor.report.advice import checked_row, finding_row, fix_row
 from radixadvisor.report.escape import clip, mask
 from radixadvisor.report.prediction import prediction_row
 from radixadvisor.report.reasons import not_evaluated
+from radixadvisor.report.verdict import verdict_row
 from radixadvisor.results import (
     Analysis,
     Branch,
@@ -82,7 +83,7 @@ def to_dict(analysis: Analysis) -> dict[str, Any]:
         "by": None if analysis.by is None else _breakdown(analysis.by),
         "prediction": prediction_row(analysis.prediction),
         "calibration": _calibration(analysis),
-        "verdict": None,
+        "verdict": verdict_row(analysis.verdict),
         "model": analysis.model,
         "kv_bytes_per_token": analysis.kv_bytes_per_token,
         "assumptions": [{"text": item.text, "effect": item.effect} for item in analysis.assumptions],

@@ -14,6 +14,7 @@ from radixadvisor.report.numbers import compact, count, mib, percent, plural
 from radixadvisor.report.prediction import prediction_view
 from radixadvisor.report.prediction_markdown import prediction_section
 from radixadvisor.report.reasons import remedy
+from radixadvisor.report.verdict import verdict_lines, verdict_sentence
 from radixadvisor.report.view import BOUNDS, BUCKETS, View, view
 from radixadvisor.results import Analysis
 
@@ -61,6 +62,7 @@ def _body(shown: View) -> Iterator[str]:
     yield "Measured on: " + ", ".join(code(fact) for fact in shown.subject) + "."
     yield ""
     yield from advice_section(shown)
+    yield from _verdict(shown)
     yield from prediction_section(prediction_view(shown.analysis.prediction))
     yield from _hits(shown)
     yield from losses_section(shown)
@@ -69,6 +71,19 @@ def _body(shown: View) -> Iterator[str]:
     yield from _ledger(shown)
     yield from _check()
     yield from _notes(shown)
+
+
+def _verdict(shown: View) -> Iterator[str]:
+    found = shown.analysis.verdict
+    if found is None:
+        return
+    yield "## Decision"
+    yield ""
+    yield f"**{prose(verdict_sentence(found.main))}**"
+    yield ""
+    for line in verdict_lines(found):
+        yield f"- {prose(line)}"
+    yield ""
 
 
 def _hits(shown: View) -> Iterator[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from radixadvisor.predict.clock import Quantiles, Times
-from radixadvisor.predict.outlook import FIXED, QUANTILES
+from radixadvisor.predict.outlook import FIXED, FIXED_BLOCKS, QUANTILES
 from radixadvisor.predict.results import Interval, Outlook, Point, Prediction, Reference
 from radixadvisor.report.numbers import percent
 
@@ -17,6 +17,7 @@ _NAMES = {
     "none": "no cache",
     "vllm": "vllm (blocks, fcfs)",
     "sglang": "sglang (radix, lpm)",
+    FIXED_BLOCKS: "vllm, changed",
     FIXED: "sglang, changed",
 }
 _DECIMALS = 6

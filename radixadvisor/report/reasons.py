@@ -8,8 +8,6 @@ from radixadvisor.results import Analysis
 
 __all__ = ["grouped_reasons", "not_evaluated", "remedy"]
 
-_LATER = "this version measures, diagnoses, prescribes and predicts; it does not decide yet"
-_NOT_BUILT = ("verdict",)
 _NOT_ASKED = "not asked for: --by app, tenant, model or session"
 
 _REMEDIES = (
@@ -20,13 +18,12 @@ _REMEDIES = (
 
 
 def not_evaluated(analysis: Analysis) -> dict[str, str]:
-    """Reasons by dotted field name: the analysis' own, then what this version does not fill yet."""
+    """Reasons by dotted field name: the analysis' own, then those that follow from what is empty."""
     reasons = dict(analysis.not_evaluated)
     if analysis.prediction is None:
         reasons.setdefault("prediction", "nothing was predicted")
-        reasons.setdefault("verdict", reasons["prediction"])
-    for name in _NOT_BUILT:
-        reasons.setdefault(name, _LATER)
+    if analysis.verdict is None:
+        reasons.setdefault("verdict", reasons.get("prediction", "nothing was decided"))
     if "findings" in reasons:
         for name in ("checked", "prescriptions"):
             reasons.setdefault(name, reasons["findings"])

@@ -19,6 +19,7 @@ from radixadvisor.report.numbers import compact, count, mib, percent, plural
 from radixadvisor.report.prediction import prediction_view
 from radixadvisor.report.prediction_terminal import prediction_block
 from radixadvisor.report.reasons import remedy
+from radixadvisor.report.verdict import verdict_lines, verdict_sentence
 from radixadvisor.report.view import BOUNDS, BUCKETS, BranchRow, View, view
 from radixadvisor.results import Analysis
 
@@ -26,6 +27,7 @@ __all__ = ["Screen", "render"]
 
 _MOST_NOTES = 4
 _MOST_REASONS = 5
+_MOST_GROUNDS = 3
 _DEEPEST = 5
 _NARROW = 76
 
@@ -43,6 +45,7 @@ class _Page:
         self._screen = screen
         self._wide = screen.width >= _NARROW
         self._worth = prediction_view(shown.analysis.prediction)
+        self._verdict = shown.analysis.verdict
 
     def blocks(self) -> Iterator[RenderableType]:
         shown = self._shown
@@ -58,6 +61,7 @@ class _Page:
         sections: tuple[tuple[str, RenderableType | None], ...] = (
             ("What to change, in this order", advice_block(shown.advice, self._screen)),
             (f"Who loses most, by {shown.analysis.by.by}" if shown.analysis.by else "", self._losses()),
+            (verdict_sentence(self._verdict.main) if self._verdict else "", self._decision()),
             (f"What it is worth: {self._worth.title}" if self._worth else "", self._prediction()),
             ("Heaviest shared branches", self._branches() if shown.branches else None),
             ("Hit rate by cache size", self._capacity() if shown.capacity else None),
@@ -85,6 +89,11 @@ class _Page:
                 style="bold" if row.headline else "",
             )
         return table
+
+    def _decision(self) -> RenderableType | None:
+        if self._verdict is None:
+            return None
+        return self._screen.bullets(verdict_lines(self._verdict, _MOST_GROUNDS))
 
     def _prediction(self) -> RenderableType | None:
         return prediction_block(self._worth, self._screen)

@@ -53,7 +53,7 @@ def test_the_terminal_report(capsys: pytest.CaptureFixture[str]) -> None:
     assert "prompt tokens repeat the beginning of an earlier prompt" in shown
     assert "Heaviest shared branches" in shown
     assert "\x1b" not in shown
-    assert len(shown.splitlines()) <= 75
+    assert len(shown.splitlines()) <= 86
     assert main(["analyze", str(SAMPLES / "rag-consistent.jsonl"), "--quiet"]) == 0
     quiet = capsys.readouterr()
     assert quiet.out.startswith("100 requests, ")

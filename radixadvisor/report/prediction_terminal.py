@@ -19,7 +19,9 @@ def prediction_block(found: PredictionView | None, screen: Screen) -> Renderable
     if found is None:
         return None
     parts: list[RenderableType] = [Text(screen.safe(found.summary)), _engines(found, screen)]
-    if found.timed:
+    if found.timed and screen.width < _NARROW:
+        parts.append(Text("req/s: at saturation; times are in report.json.", style="dim"))
+    elif found.timed:
         shares = ", ".join(found.shares)
         parts.append(
             Text(
@@ -35,13 +37,15 @@ def prediction_block(found: PredictionView | None, screen: Screen) -> Renderable
 
 
 def _engines(found: PredictionView, screen: Screen) -> Table:
+    """All columns on a wide screen, the first ones on a narrow one."""
     wide = screen.width >= _NARROW
-    timed = [">req/s", ">TTFT", ">GPUs", *([">TTFT by load"] if wide else [])] if found.timed else [">gain"]
-    table = grid("engine", ">hits", ">saved", *timed)
+    columns = ["engine", ">hits", ">saved", ">req/s" if found.timed else ">gain"]
+    if found.timed and wide:
+        columns += [">TTFT", ">GPUs", ">TTFT by load"]
+    table = grid(*columns)
     for row in found.rows:
-        cells = [row.name, row.rate, row.saved, row.throughput]
-        if found.timed:
-            cells += [row.ttft or "-", row.gpus]
-            cells += [" ".join(row.shares) or "-"] if wide else []
-        table.add_row(*(Text(cell) for cell in cells))
+        name = row.name if wide else row.name.partition(" (")[0]
+        cells = [name, row.rate, row.saved, row.throughput, row.ttft or "-", row.gpus]
+        cells.append(" ".join(row.shares) or "-")
+        table.add_row(*(Text(cell) for cell in cells[: len(columns)]))
     return table

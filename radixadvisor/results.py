@@ -21,6 +21,7 @@ from radixadvisor.results_advice import (
 from radixadvisor.verdict import Verdict
 
 __all__ = [
+    "HIT_GATE",
     "Analysis",
     "Assumption",
     "Bounds",
@@ -42,6 +43,9 @@ __all__ = [
     "Totals",
     "Where",
 ]
+
+HIT_GATE = 0.02
+"""Share of the prompt tokens by which predicted hits may differ from those that a server reports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +206,7 @@ class Analysis:
     not_evaluated: dict[str, str] = field(default_factory=dict)
     reported_cached_tokens: int | None = None
     predicted_cached_tokens: int | None = None
+    calibration_error: float | None = None
     findings: tuple[Finding, ...] = ()
     prescriptions: tuple[Prescription, ...] = ()
     checked: tuple[CheckedRule, ...] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from radixadvisor.analysis.measure import Measured
+from radixadvisor.analysis.reported import Reported
 from radixadvisor.predict.outlook import FIXED, FIXED_BLOCKS, RADIX_ENGINE
 from radixadvisor.predict.results import Outlook, Prediction
 from radixadvisor.verdict import Case, Evidence, Verdict, decide
@@ -10,13 +11,13 @@ from radixadvisor.verdict import Case, Evidence, Verdict, decide
 __all__ = ["verdict_of"]
 
 
-def verdict_of(prediction: Prediction | None, found: Measured, reported: int | None) -> Verdict | None:
+def verdict_of(prediction: Prediction | None, found: Measured, reported: Reported | None) -> Verdict | None:
     """The decision against the prediction's baseline and against vllm; None without a prediction.
 
     Args:
         prediction: what is predicted.
         found: the log's measurements.
-        reported: cached tokens as the log's server reported them.
+        reported: what the log's server said it served.
     """
     if prediction is None:
         return None
@@ -39,7 +40,7 @@ def verdict_of(prediction: Prediction | None, found: Measured, reported: int | N
             prefill_share=prediction.prefill_share,
             given=given,
             fixed=fixed,
-            reported=None if reported is None else reported / total,
+            reported=None if reported is None or not reported.prompt else reported.cached / reported.prompt,
         ),
         prediction.baseline,
     )

@@ -140,13 +140,6 @@ def _label(trace: Trace, branch: SharedBranch, holder: int) -> str:
     return first if first == last else f"{first} .. {last}"
 
 
-def reported_cached(trace: Trace) -> int | None:
-    """Cached tokens as the servers reported them, if any did."""
-    reported = [request.usage.cached for request in trace.requests if request.usage is not None]
-    known = [tokens for tokens in reported if tokens is not None]
-    return sum(known) if known else None
-
-
 def assumptions_of(trace: Trace, log: Log, found: Measured) -> tuple[Assumption, ...]:
     """What was taken for granted, each with its effect."""
     told = []

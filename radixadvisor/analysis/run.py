@@ -15,7 +15,6 @@ from radixadvisor.analysis.describe import (
     assumptions_of,
     branches_of,
     input_of,
-    reported_cached,
     target_model,
     tokenizers_of,
     untimed,
@@ -23,6 +22,7 @@ from radixadvisor.analysis.describe import (
 from radixadvisor.analysis.forecast import forecast, told_by
 from radixadvisor.analysis.measure import measure
 from radixadvisor.analysis.options import AnalyzeOptions
+from radixadvisor.analysis.reported import doubts, reported_by
 from radixadvisor.analysis.serving import replica_range, with_serving
 from radixadvisor.ingest import Log, no_usable_input, read_log
 from radixadvisor.results import Analysis, HitCount, HitRates, Hits, LedgerRow, Totals
@@ -97,6 +97,7 @@ def analyze_trace(trace: Trace, log: Log, options: AnalyzeOptions) -> Analysis:
     missing |= left_out
     prediction, unknown = forecast(trace, found, advice, options, target)
     missing |= unknown
+    reported = reported_by(trace, found)
     return Analysis(
         input=input_of(trace, log),
         tokenizers=tokenizers_of(trace),
@@ -119,15 +120,20 @@ def analyze_trace(trace: Trace, log: Log, options: AnalyzeOptions) -> Analysis:
         ledger=tuple(LedgerRow(row.name, row.tokens, row.share) for row in found.ledger.buckets),
         kv_bytes_per_token=kv_bytes,
         model=None if target is None else target.name,
-        assumptions=(*assumptions_of(trace, log, found), *told_by(prediction)),
+        assumptions=(
+            *assumptions_of(trace, log, found),
+            *doubts(reported, found.headline),
+            *told_by(prediction),
+        ),
         not_evaluated=missing,
-        reported_cached_tokens=reported_cached(trace),
-        predicted_cached_tokens=int(headline.sum()),
+        reported_cached_tokens=None if reported is None else reported.cached,
+        predicted_cached_tokens=int(headline.sum()) if reported is None else reported.predicted,
+        calibration_error=None if reported is None else reported.error,
         findings=advice.findings,
         prescriptions=advice.prescriptions,
         checked=advice.checked,
         prediction=prediction,
-        verdict=verdict_of(prediction, found, reported_cached(trace)),
+        verdict=verdict_of(prediction, found, reported),
         replica_range=replica_range(trace, found, options.setting()),
         by=None if options.by is None else breakdown(trace, found, options.by),
     )

@@ -17,6 +17,7 @@ from radixadvisor.report.prediction import prediction_row
 from radixadvisor.report.reasons import not_evaluated
 from radixadvisor.report.verdict import verdict_row
 from radixadvisor.results import (
+    HIT_GATE,
     Analysis,
     Branch,
     Breakdown,
@@ -200,6 +201,8 @@ def _calibration(analysis: Analysis) -> dict[str, Any] | None:
     return {
         "reported_cached_tokens": reported,
         "predicted_cached_tokens": predicted,
-        "error": None,
-        "usable": None,
+        "error": _number(analysis.calibration_error),
+        "usable": None
+        if analysis.calibration_error is None
+        else abs(analysis.calibration_error) <= HIT_GATE,
     }

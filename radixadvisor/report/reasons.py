@@ -34,8 +34,9 @@ def not_evaluated(analysis: Analysis) -> dict[str, str]:
         return reasons
     if analysis.predicted_cached_tokens is None:
         reasons.setdefault("calibration.predicted_cached_tokens", "the server's own cache is not known")
-    for name in ("calibration.error", "calibration.usable"):
-        reasons.setdefault(name, "this version shows the counts; it does not judge their distance yet")
+    if analysis.calibration_error is None:
+        for name in ("calibration.error", "calibration.usable"):
+            reasons.setdefault(name, "the two counts are not of the same requests")
     return reasons
 
 

@@ -109,6 +109,10 @@ def test_both_counts_of_cached_tokens_stand_side_by_side() -> None:
     }
     assert unexplained(report) == []
     assert unexplained(to_dict(dataclasses.replace(analysis, predicted_cached_tokens=None))) == []
+    for error, usable in ((-0.02, True), (0.0201, False)):
+        judged = to_dict(dataclasses.replace(analysis, calibration_error=error))
+        assert judged["calibration"]["error"] == error and judged["calibration"]["usable"] is usable
+        assert unexplained(judged) == []
 
 
 def test_figures_are_rounded_and_shares_still_add_up() -> None:

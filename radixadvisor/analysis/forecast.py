@@ -11,7 +11,7 @@ from radixadvisor.analysis.advice import Advice
 from radixadvisor.analysis.columns import requests_of
 from radixadvisor.analysis.measure import Measured
 from radixadvisor.analysis.options import AnalyzeOptions
-from radixadvisor.catalog import Model, gpu
+from radixadvisor.catalog import Model, find_model, gpu
 from radixadvisor.predict.calibrate import read_calibration
 from radixadvisor.predict.outlook import BASELINES, RADIX_ENGINE, predict
 from radixadvisor.predict.rates import default_rates
@@ -41,6 +41,10 @@ def target_of(options: AnalyzeOptions, model: Model | None) -> Target:
     """
     named = {"mfu": options.mfu, "mbu": options.mbu, "step_overhead": options.step_overhead}
     given = {name: value for name, value in named.items() if value is not None}
+    measured = None if options.calibration is None else read_calibration(Path(options.calibration))
+    if measured is not None and measured.model is not None and options.model is None:
+        # What was measured is what is predicted for, whatever model the log names.
+        model = find_model(measured.model)
     return Target(
         model=model,
         gpu=None if options.gpu is None else gpu(options.gpu),
@@ -49,7 +53,7 @@ def target_of(options: AnalyzeOptions, model: Model | None) -> Target:
         kv=options.kv_dtype.lower(),
         pool_tokens=options.capacity,
         rates=replace(default_rates(), **given) if given else None,
-        calibration=None if options.calibration is None else read_calibration(Path(options.calibration)),
+        calibration=measured,
     )
 
 

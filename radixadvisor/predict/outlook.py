@@ -98,7 +98,7 @@ class _Forecast:
             self.missing["throughput_ratio_bound"] = "nothing is decoded: all time is prefill"
         share = times["none"].prefill_share
         return Prediction(
-            model=None if target.model is None else target.model.name,
+            model=target.model_name,
             gpu=None if target.gpu is None else target.gpu.name,
             stand_in=(roofline.model.name, roofline.gpu.name),
             cards=roofline.tensor_parallel,
@@ -117,7 +117,7 @@ class _Forecast:
             times_factor=factors,
             load=self._load(),
             outlooks=outlooks,
-            points=points_of(roofline, forms, self.workload.outputs, pool),
+            points=points_of(roofline, forms, self.workload.outputs, pool) if target.on_roofline else {},
             host=host_seconds(roofline, *forms[on]) if target.gpu is not None else None,
             calibration=_measured(target),
             requests=len(forms["none"][0]),
@@ -212,7 +212,9 @@ class _Forecast:
         missing, target, load = self.missing, self.target, self._load()
         missing["cost"] = "prices of cards are not modelled; gpus tells how many it takes"
         no_load = "the log's arrivals tell no load: give --rate REQUESTS_PER_SECOND"
-        if target.model is None:
+        if not target.on_roofline:
+            missing["roofline"] = "what was measured is no model and card that are known by their shapes"
+        if target.model_name is None:
             missing["model"] = f"its shape is not known: give --model NAME; {STAND_IN_MODEL} stands in"
         if load is None:
             missing["load_requests_per_second"] = no_load

@@ -15,7 +15,16 @@ from radixengine.scheduler import Step
 
 from radixadvisor.errors import NoUsableInput, UsageError
 
-__all__ = ["DecodePoint", "Points", "PrefillPoint", "read_points", "step_points", "to_rows"]
+__all__ = [
+    "NO_POINTS",
+    "DecodePoint",
+    "Points",
+    "PrefillPoint",
+    "read_points",
+    "step_points",
+    "thinned",
+    "to_rows",
+]
 
 _NEW = ("n", "new", "new_tokens")
 _CACHED = ("c", "cached", "cached_tokens")
@@ -53,6 +62,25 @@ class Points:
     decode: tuple[DecodePoint, ...]
     model: str | None = None
     device: str | None = None
+
+
+NO_POINTS = Points((), ())
+
+_MOST = 500
+"""Passes of each phase that a file keeps."""
+
+
+def thinned(parts: Sequence[Points]) -> Points:
+    """The passes of several runs, at most 500 of each phase, evenly chosen from all."""
+
+    def some(found: list[Any]) -> tuple[Any, ...]:
+        step = max(len(found) / _MOST, 1.0)
+        return tuple(found[int(number * step)] for number in range(min(len(found), _MOST)))
+
+    return Points(
+        some([one for part in parts for one in part.prefill]),
+        some([one for part in parts for one in part.decode]),
+    )
 
 
 def prefill_point(chunks: Iterable[tuple[int, int]], seconds: float) -> PrefillPoint:
@@ -134,7 +162,8 @@ def read_points(path: Path) -> Points:
         )
     setup = document.get("setup")
     named = {**(setup if isinstance(setup, dict) else {}), **document}
-    return Points(tuple(prefill), tuple(decode), _text(named.get("model")), _text(named.get("device")))
+    device = _text(named.get("device_name")) or _text(named.get("device"))
+    return Points(tuple(prefill), tuple(decode), _text(named.get("model")), device)
 
 
 def _json(path: Path, text: str) -> tuple[list[Any], Mapping[str, Any]]:

@@ -42,6 +42,18 @@ class Target:
         return self.gpu is not None or self.calibration is not None
 
     @property
+    def model_name(self) -> str | None:
+        """The model's name, also if only its seconds are known."""
+        if self.model is not None:
+            return self.model.name
+        return None if self.calibration is None else self.calibration.model
+
+    @property
+    def on_roofline(self) -> bool:
+        """Whether a roofline describes the target; stand-ins do not stand for what was measured."""
+        return self.calibration is None or (self.model is not None and self.gpu is not None)
+
+    @property
     def objection(self) -> str | None:
         """Why the calibration must not be used for this model and card, None if it may."""
         found = self.calibration

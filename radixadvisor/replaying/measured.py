@@ -12,6 +12,7 @@ from radixengine.jobs import Job, Record
 from radixengine.recorded import ScheduleDiverged
 from radixengine.shapes import ModelShape
 
+from radixadvisor.predict.points import step_points
 from radixadvisor.replaying.expected import Setting, recorded_hits
 from radixadvisor.replaying.results import Agreement, PoolUse, RunResult, Spread, Times
 
@@ -102,6 +103,7 @@ def result_of(
         unrecorded=unrecorded,
         agreement=agreement,
         complete=all(one.complete for one in runs),
+        points=step_points(run.schedule),
     )
 
 

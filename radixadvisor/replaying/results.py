@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from statistics import median_low
 from typing import Any
 
+from radixadvisor.predict.points import NO_POINTS, Points
+
 __all__ = [
     "CONFIRMED",
     "REFUTED",
@@ -103,7 +105,7 @@ class RunResult:
 
     ``predicted_tokens`` were expected before the run, ``recorded_tokens`` are what the simulation gives with
     the outputs and the schedule of the run; ``deviating`` counts the requests whose hits differ from that,
-    ``unrecorded`` says why there is none.
+    ``unrecorded`` says why there is none. ``points`` are the passes of the repeat with the median prefill.
     """
 
     order: str
@@ -130,6 +132,7 @@ class RunResult:
     unrecorded: str
     agreement: Agreement | None
     complete: bool
+    points: Points = NO_POINTS
 
     @property
     def label(self) -> str:

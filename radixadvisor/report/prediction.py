@@ -112,14 +112,13 @@ def _row(name: str, outlook: Outlook) -> OutlookRow:
 def _lines(found: Prediction) -> Iterator[str]:
     bound = "" if found.bound is None else f"; a cache could give {found.bound:.2f}x at most"
     yield f"Prefill is {percent(found.prefill_share)} of the GPU time without a cache{bound}."
-    points = found.points
-    yield (
-        "; ".join(
-            f"{phase.capitalize()} is {_change(points[f'{phase}_off'], points[f'{phase}_on'])}"
+    if points := found.points:
+        changes = [
+            f"{phase} {_change(points[f'{phase}_off'], points[f'{phase}_on'])}"
             for phase in ("prefill", "decode")
-        )
-        + f" (FLOP per byte; the ridge is at {points['prefill_off'].ridge:,.0f})."
-    )
+        ]
+        ridge = f"{points['prefill_off'].ridge:,.0f}"
+        yield f"On the roofline (ridge at {ridge} FLOP per byte): {'; '.join(changes)}."
     if found.on_outlook.saturation is None:
         return
     yield f"In closed form the throughput ratio is {found.closed:.2f}."
@@ -138,10 +137,10 @@ def _lines(found: Prediction) -> Iterator[str]:
 
 
 def _change(off: Point, on: Point) -> str:
-    before, after = f"{off.bound}-bound ({off.intensity:,.0f})", f"{on.bound}-bound ({on.intensity:,.0f})"
     if off.bound == on.bound:
-        return f"{off.bound}-bound without a cache and with it ({off.intensity:,.0f}, {on.intensity:,.0f})"
-    return f"{before} without a cache, {after} with it"
+        return f"{off.bound}-bound without a cache ({off.intensity:,.0f}) and with it ({on.intensity:,.0f})"
+    without, with_it = (f"{point.bound}-bound ({point.intensity:,.0f})" for point in (off, on))
+    return f"{without} without a cache, {with_it} with it"
 
 
 def _figure(reference: Reference) -> tuple[str, str, str, str]:
@@ -202,7 +201,8 @@ def prediction_row(found: Prediction | None) -> dict[str, Any] | None:
                 "ms": _ms(point.seconds),
             }
             for name, point in found.points.items()
-        },
+        }
+        or None,
         "host": None
         if found.host is None
         else {

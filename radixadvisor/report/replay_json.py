@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import Any
 
+from radixadvisor.predict.points import thinned, to_rows
 from radixadvisor.replaying.measured import HIT_SHARE
 from radixadvisor.replaying.results import Agreement, Replay, RunResult, Spread
 from radixadvisor.report.escape import mask
@@ -76,6 +77,7 @@ def to_dict(replay: Replay) -> dict[str, Any]:
             }
             for claim in replay.claims
         ],
+        "points": to_rows(thinned([run.points for run in replay.runs])),
         "notes": list(replay.notes),
         "not_evaluated": reasons,
     }

@@ -101,9 +101,9 @@ def told_by(prediction: Prediction | None) -> Iterator[Assumption]:
         )
     if prediction.gpu is not None or prediction.calibration is not None:
         yield Assumption(
-            f"Times are simulated on the first {prediction.requests} requests; a short log is repeated, each "
-            "time with a cache of its own that begins empty.",
-            "hits at saturation are below those of a log that runs on",
+            f"Times are simulated on the first {prediction.requests} requests; a short log is repeated, "
+            "each time with a cache of its own that begins empty.",
+            "hits at saturation are somewhat below those of a log that runs on",
         )
 
 

@@ -75,35 +75,38 @@ class Times:
 @dataclass(frozen=True, slots=True)
 class Clock:
     """One replica: an engine with a pool of so many tokens (None: never full); ``cost`` says what its passes
-    take.
+    take. ``distinct``: tokens that one copy of the log leaves in a cache.
+
+    A log that is too short is repeated: copies under namespaces of their own, each with a cold cache, served
+    side by side request by request, so that no request is in flight together with those it follows. As many
+    run side by side as find room in half of the pool; the others come after them.
     """
 
     engine: EngineProfile
     pool: int | None
     cost: Seconds
+    distinct: int
     seed: int = 0
 
     def saturation(self, requests: Requests) -> Saturation:
-        """Serve a log from clients that each send their next request when one ends.
-
-        A short log is repeated under new namespaces, each time with a cold cache of its own, until filling
+        """Serve a log from clients that each send their next request when one ends, long enough that filling
         and draining the batch no longer show.
         """
         import numpy as np
 
         count = len(requests)
-        copies = ceil(LONG / count)
-        several = repeated(requests, copies)
+        several, rows = self._several(requests, LONG)
         result = self._simulate(several, concurrency=CLIENTS)
         served = int((~result.refused).sum())
-        cached = np.rint(result.matched_tokens.reshape(copies, count).mean(axis=0)).astype(np.int64)
+        copies = len(rows) // count
+        cached = np.rint(np.bincount(rows, weights=result.matched_tokens, minlength=count) / copies)
         totals = result.totals
         rate = served / totals.makespan if served else 0.0
         return Saturation(
             rate,
-            rate * sum(several.output_length(index) for index in range(count)) / count,
+            rate * sum(requests.output_length(index) for index in range(count)) / count,
             result.rate,
-            cached,
+            cached.astype(np.int64),
             totals.decoded_tokens / totals.decode_steps if totals.decode_steps else 0.0,
             int(result.refused.sum()) // copies,
         )
@@ -113,15 +116,24 @@ class Clock:
         return _times(requests, self._simulate(requests), load)
 
     def at_rate(self, requests: Requests, rate: float, capacity: float) -> Times | None:
-        """With Poisson arrivals, ``rate`` requests per second; None if nothing can be served. A short log is
-        repeated under new namespaces. The gaps are drawn once and scaled, whatever the rate.
+        """With Poisson arrivals, ``rate`` requests per second; None if nothing can be served.
+
+        The gaps are drawn once and scaled, whatever the rate.
         """
         import numpy as np
 
-        several = repeated(requests, ceil(_SPREAD / len(requests)))
+        several, _ = self._several(requests, _SPREAD)
         arrivals = np.random.default_rng(self.seed).exponential(1.0, len(several)).cumsum() / rate
         several = replace(several, arrivals=arrivals.tolist())
         return _times(several, self._simulate(several), rate / capacity)
+
+    def _several(self, requests: Requests, least: int) -> tuple[Requests, list[int]]:
+        """The log, by arrival, so often that there are ``least`` requests, and which row each one is."""
+        copies = ceil(least / len(requests))
+        together = copies
+        if self.pool is not None:
+            together = max(1, min(copies, self.pool // 2 // max(self.distinct, 1)))
+        return repeated(requests, ceil(copies / together), together)
 
     def _simulate(self, requests: Requests, **options: Any) -> SimulationResult:
         cost = CostExecutor(self.cost)
@@ -135,13 +147,21 @@ def first_requests(requests: Requests, count: int) -> Requests:
     return _rows(requests, requests.order()[:count])
 
 
-def repeated(requests: Requests, copies: int) -> Requests:
-    """A log several times, by arrival, each time under namespaces of its own; without arrivals."""
-    count = len(requests)
+def repeated(requests: Requests, rounds: int, together: int) -> tuple[Requests, list[int]]:
+    """``rounds`` times ``together`` copies of a log, by arrival, each under namespaces of its own; without
+    arrivals. Copies of one round take turns request by request.
+
+    Also which row of the log each one is, counted by arrival.
+    """
     order = requests.order()
-    rows = _rows(requests, [order[index % count] for index in range(copies * count)])
-    names = [f"{index // count}|{rows.namespace(index)}" for index in range(copies * count)]
-    return replace(rows, namespaces=names, arrivals=None)
+    rows = [row for _ in range(rounds) for row in range(len(order)) for _ in range(together)]
+    several = _rows(requests, [order[row] for row in rows])
+    size = len(order) * together
+    names = [
+        f"{index // size * together + index % together}|{several.namespace(index)}"
+        for index in range(rounds * size)
+    ]
+    return replace(several, namespaces=names, arrivals=None), rows
 
 
 class _Picked(Sequence[Any]):

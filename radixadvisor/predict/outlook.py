@@ -18,7 +18,6 @@ from radixadvisor.predict.standing import host_seconds, points_of
 from radixadvisor.predict.target import STAND_IN_MODEL, Target
 from radixadvisor.predict.workload import Form, Workload
 from radixadvisor.simulate.profiles import EngineProfile, engine
-from radixadvisor.simulate.requests import Requests
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,7 +79,7 @@ class _Forecast:
             cached = form.cached[served_by]
             outlook = None
             if target.simulated and form.requests is not None:
-                outlook, cached = self._simulated(name, form.requests, _engine(served_by), pool, cost)
+                outlook, cached = self._simulated(name, form, served_by, pool, cost)
                 form = Form(form.lengths[: len(cached)], {served_by: cached})
             forms[name] = (form.lengths, cached)
             times[name] = self._time(cost, *forms[name], pool)
@@ -154,11 +153,14 @@ class _Forecast:
         return len(self.workload.outputs) / span if span else None
 
     def _simulated(
-        self, name: str, requests: Requests, profile: EngineProfile, pool: int | None, cost: Seconds
+        self, name: str, form: Form, served_by: str, pool: int | None, cost: Seconds
     ) -> tuple[Outlook, Counts]:
         """An engine's outlook without the closed form's part, and its hits at saturation."""
-        log = first_requests(requests, LONG)
-        clock = Clock(profile, pool, cost, self.seed)
+        assert form.requests is not None
+        log, profile = first_requests(form.requests, LONG), _engine(served_by)
+        cached = form.cached[RADIX_ENGINE]
+        distinct = int((form.lengths - cached)[: len(log)].sum() + self.workload.outputs[: len(log)].sum())
+        clock = Clock(profile, pool, cost, distinct, self.seed)
         full = clock.saturation(log)
         at_load = None
         shares = []

@@ -21,6 +21,7 @@ from radixadvisor.predict.points import (
     prefill_point,
     read_points,
     step_points,
+    thinned,
     to_rows,
 )
 from radixadvisor.predict.roofline import Roofline
@@ -152,6 +153,14 @@ def test_points_of_a_schedule() -> None:
     assert found.prefill == (PrefillPoint(35, 30 * 10 + 450 + 12.5, 45, 0.5),)
     # Contexts before: 42 and 6; the passes see them with 1, 2 and 3 tokens more each.
     assert found.decode == (DecodePoint(2, 48 + 2 * 2, pytest.approx(0.2)),)
+
+
+def test_a_file_keeps_some_of_many_passes() -> None:
+    many = Points(tuple(PrefillPoint(n, n, n, 1.0) for n in range(1, 2001)), points().decode)
+    kept = thinned([many, many])
+    assert len(kept.prefill) == 500 and len(kept.decode) == 36
+    assert kept.prefill[0].new == 1 and len({one.new for one in kept.prefill}) >= 250
+    assert thinned([]) == Points((), ())
 
 
 def test_a_calibration_survives_its_file(tmp_path: Path) -> None:

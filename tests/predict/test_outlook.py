@@ -16,7 +16,7 @@ from radixadvisor.analysis.measure import Measured, measure
 from radixadvisor.catalog import gpu, model
 from radixadvisor.errors import UsageError
 from radixadvisor.predict.calibrate import Calibration, Fit
-from radixadvisor.predict.clock import CLIENTS
+from radixadvisor.predict.clock import CLIENTS, repeated
 from radixadvisor.predict.closed_form import closed_form, gpus_needed, throughput_gain
 from radixadvisor.predict.outlook import predict
 from radixadvisor.predict.results import Prediction
@@ -73,8 +73,30 @@ def test_closed_form_and_simulation_agree_at_saturation(name: str) -> None:
 def test_the_first_token_waits_strictly_longer_at_a_higher_load(name: str) -> None:
     for outlook in predicted(name).outlooks.values():
         assert [times.load for times in outlook.at_shares] == pytest.approx([0.5, 0.7, 0.9])
-        waits = [times.ttft.p50 for times in outlook.at_shares]
-        assert waits[0] < waits[1] < waits[2], outlook.name
+        for quantile in ("p50", "p95"):
+            waits = [getattr(times.ttft, quantile) for times in outlook.at_shares]
+            assert waits[0] < waits[1] < waits[2], (outlook.name, quantile)
+
+
+def test_a_repeated_log_hits_as_often_as_one_that_is_served_in_order() -> None:
+    """Copies side by side keep a conversation's next turn from being sent before its last one is cached."""
+    for name in ("rag-consistent", "agent-tools", "long-system-chat"):
+        counts = measured(name)[1]
+        in_order = counts.profiles["sglang"].sum() / counts.lengths.sum()
+        assert predicted(name).outlooks["sglang"].rate == pytest.approx(in_order, abs=0.05)
+
+
+def test_copies_take_turns_and_share_nothing() -> None:
+    from radixadvisor.analysis.columns import requests_of
+
+    requests = requests_of(measured("three")[0])
+    several, rows = repeated(requests, 2, 3)
+    assert rows == [0, 0, 0, 1, 1, 1, 2, 2, 2] * 2 and len(several) == 18
+    assert several.arrivals is None
+    copies = {several.namespace(index).partition("|")[0] for index in range(18)}
+    assert copies == {"0", "1", "2", "3", "4", "5"}
+    order = requests.order()
+    assert [several.prompt(index) for index in range(0, 9, 3)] == [requests.prompt(index) for index in order]
 
 
 def test_no_wait_is_told_above_nine_tenths_of_the_capacity() -> None:
@@ -147,7 +169,7 @@ def test_a_calibration_that_does_not_hold_or_fit_withholds_everything(tmp_path: 
     def reason(calibration: Calibration, **options: object) -> str:
         path = tmp_path / "calibration.json"
         path.write_bytes(calibration.to_json())
-        asked = AnalyzeOptions(calibration=str(path), **options)  # type: ignore[arg-type]
+        asked = AnalyzeOptions(model="llama-3.1-8b", calibration=str(path), **options)  # type: ignore[arg-type]
         prediction, missing = forecast(trace, found, no_advice("not here"), asked, LLAMA)
         assert prediction is None
         return missing["prediction"]

@@ -86,7 +86,7 @@ def target_model(trace: Trace, options: AnalyzeOptions, missing: dict[str, str])
     found = find_model(name)
     if found is None:
         reason = f"the shape of {name or 'the unnamed model'} is not known; name one with --model"
-        missing["capacity.gib"] = missing["branches.pin_mib"] = reason
+        missing |= dict.fromkeys(("capacity.gib", "branches.pin_mib", "model", "kv_bytes_per_token"), reason)
     return found
 
 

@@ -243,6 +243,8 @@ class _Forecast:
                     f"{load:.4g} requests per second are {load / full.requests:.2f} of what {name} can serve "
                     f"on one replica: above {highest_load():g} waiting depends on the burst; see gpus"
                 )
+        if {"gpus.off", "gpus.on"} <= missing.keys():
+            missing["gpus"] = "; ".join(dict.fromkeys((missing.pop("gpus.off"), missing.pop("gpus.on"))))
         if len(untold) == 2:
             missing["ttft_ms"] = "; ".join(dict.fromkeys(untold.values()))
         else:

@@ -27,6 +27,8 @@ def not_evaluated(analysis: Analysis) -> dict[str, str]:
     if "findings" in reasons:
         for name in ("checked", "prescriptions"):
             reasons.setdefault(name, reasons["findings"])
+    if not analysis.tokenizers:
+        reasons.setdefault("tokenizer", "the log holds no text: nothing was tokenized")
     if analysis.by is None:
         reasons["by"] = _NOT_ASKED
     if analysis.reported_cached_tokens is None:

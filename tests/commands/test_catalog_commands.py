@@ -151,3 +151,23 @@ def test_a_calibration_that_misses_ends_with_one(capsys: pytest.CaptureFixture[s
     shown = run(capsys, "calibrate", str(points), "-o", str(file), "--quiet", code=1)
     assert shown.startswith("unusable") and "gate" in shown
     assert json.loads(file.read_text())["usable"] is False
+
+
+def test_calibrated_from_a_replay(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    log, out = str(SAMPLES / "agent-tools.jsonl"), str(tmp_path)
+    run(capsys, "replay", log, "--limit", "48", "--out", out, "--quiet")
+    file = tmp_path / "calibration.json"
+    # Whether a busy machine passes the gates is not what is tested here.
+    assert main(["calibrate", str(tmp_path / "replay.json"), "-o", str(file), "--quiet"]) in (0, 1)
+    capsys.readouterr()
+    found = json.loads(file.read_text())
+    assert (found["model"], found["device"]) == ("tiny", "cpu")
+    assert found["prefill"]["points"] >= 6 and min(found["prefill"]["coefficients"]) >= 0
+    report = json.loads(
+        run(capsys, "analyze", log, "--no-advice", "--calibration", str(file), "--json", "--out", out)
+    )
+    if found["usable"]:
+        assert report["prediction"]["model"] == "tiny" and report["prediction"]["roofline"] is None
+    else:
+        assert "gate" in report["not_evaluated"]["prediction"]

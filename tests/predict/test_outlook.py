@@ -207,6 +207,7 @@ def test_a_pool_that_holds_no_prompt_is_a_reason_not_a_crash() -> None:
     full = found.outlooks["none"].saturation
     assert full is not None and full.requests == 0 and full.refused == 3
     assert "no request fits the pool" in found.missing["ttft_ms"]
+    assert "no request fits the pool" in found.missing["gpus"]
 
 
 def test_published_figures_stand_beside_ours() -> None:

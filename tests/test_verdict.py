@@ -78,9 +78,8 @@ def test_a_workload_at_its_ceiling_under_vllm() -> None:
     assert found.main == found.against_vllm == sample("rag-consistent").against_vllm
 
 
-def test_a_card_does_not_turn_the_samples() -> None:
+def test_a_card_does_not_turn_a_sample() -> None:
     assert sample("rag-shuffled", gpu="h100").main.decision == AFTER_FIXES
-    assert sample("one-shots", gpu="h100").main.decision == NO_GO
 
 
 def test_reasons_that_decide_come_first() -> None:

@@ -23,7 +23,6 @@ from tests.report.test_json import unexplained
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 SETTINGS = {
     "no card": {},
-    "card": {"gpu": "h100"},
     "overload": {"gpu": "l4", "rate": 40.0},
     "half of it": {"gpu": "h100", "rate": 30.0},
     "against vllm": {"gpu": "h100", "baseline": "vllm"},
@@ -73,7 +72,9 @@ def test_tables_have_as_many_cells_in_every_row(setting: str) -> None:
 
 
 def test_a_hostile_log_gets_its_decision_too() -> None:
-    found = replace(hostile(), prediction=predicted("card").prediction, verdict=predicted("card").verdict)
+    found = replace(
+        hostile(), prediction=predicted("overload").prediction, verdict=predicted("overload").verdict
+    )
     assert "<script" not in to_markdown(found)
     assert "\x1b" not in render(found, Screen(80))
 

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from radixadvisor.analysis.pools import replicas_of
 from radixadvisor.measure.hits import matches, served
+from radixadvisor.records import EditSpec
 from radixadvisor.results import CheckedRule, Finding, Prescription, ReplicaRow, Where
 from radixadvisor.simulate.profiles import engine
 from radixadvisor.simulate.setting import Setting
 from radixadvisor.trace import Trace
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from radixadvisor.analysis.advice import Advice
     from radixadvisor.analysis.measure import Measured
-    from radixadvisor.diagnose.ra5xx.facts import Facts, Suspect
+    from radixadvisor.analysis.worlds import Known
+    from radixadvisor.diagnose.ra5xx.facts import Facts, Suspect, World
     from radixadvisor.prescribe.serving import ServingFix
+    from radixadvisor.simulate.hosted_profiles import HostedProfile
 
-__all__ = ["facts_of", "replica_range", "with_serving"]
+    Counts = NDArray[np.int64]
+
+__all__ = ["replica_range", "with_serving"]
 
 _FLEETS = (1, 2, 4, 8)
 
@@ -30,13 +39,20 @@ def with_serving(trace: Trace, found: Measured, advice: Advice, setting: Setting
     The changes come behind the text fixes, those of the headline profile first: their marginal gains are
     measured on the log with all text fixes in it.
     """
-    from radixadvisor.diagnose.ra5xx.registry import suspect
+    from radixadvisor.analysis.worlds import Known, Walked
+    from radixadvisor.diagnose.ra5xx.registry import suspect, suspect_behind
     from radixadvisor.prescribe.held import fixed_trace
     from radixadvisor.prescribe.serving import try_serving
 
     fixed = trace if advice.trial is None else fixed_trace(trace, advice.trial.after)
-    facts = facts_of(trace, fixed, found, setting)
+    known = Known(Walked(trace, found.walks))
+    worlds = _worlds(known, trace, found, setting)
+    facts = _facts(known, trace, worlds, found.ledger.columns, setting, lambda: known.of(fixed).reuse)
     suspects = suspect(facts)
+    if fixed is not trace:
+        columns = _columns(worlds[0], fixed, facts.hosted)
+        behind = _facts(known, fixed, worlds, columns, setting, lambda: known.of(fixed).reuse)
+        suspects += suspect_behind(behind, {item.rule for item in suspects})
     findings = [_finding(item, None) for item in suspects if item.change is None]
     prescriptions, checked = list(advice.prescriptions), list(advice.checked)
     serving = {}
@@ -62,34 +78,71 @@ def with_serving(trace: Trace, found: Measured, advice: Advice, setting: Setting
     )
 
 
-def facts_of(trace: Trace, fixed: Trace, found: Measured, setting: Setting) -> Facts:
-    """What the detectors of serving faults see; ``fixed`` is the log with all text fixes in it."""
+def _worlds(known: Known, trace: Trace, found: Measured, setting: Setting) -> tuple[World, World]:
+    """The headline's cache and the block cache beside it."""
     from radixadvisor.analysis.hosted import hosted_profile
-    from radixadvisor.analysis.worlds import ApiWorld, BlockWorld, EngineWorld, Walked
-    from radixadvisor.diagnose.ra5xx.facts import Facts
-    from radixadvisor.diagnose.ra5xx.pools import waiting
+    from radixadvisor.analysis.worlds import ApiWorld, BlockWorld, EngineWorld
 
     hosted = hosted_profile(trace)
-    walked = Walked(trace, found.walks)
-    mended = walked if fixed is trace else Walked(fixed)
-    limit = engine(found.headline).scheduler.lpm_limit if hosted is None else None
-    queued = limit is not None and waiting(trace, setting) > limit
+    if hosted is not None:
+        return ApiWorld(known, hosted), BlockWorld(known)
+    return EngineWorld(known, setting, queued=_queued(trace, setting)), BlockWorld(known)
+
+
+def _queued(trace: Trace, setting: Setting) -> bool:
+    """Whether more requests wait than the headline engine sorts."""
+    from radixadvisor.analysis.measure import ENGINE
+    from radixadvisor.diagnose.ra5xx.pools import waiting
+
+    limit = engine(ENGINE).scheduler.lpm_limit
+    return limit is not None and waiting(trace, setting) > limit
+
+
+def _facts(
+    known: Known,
+    trace: Trace,
+    worlds: tuple[World, World],
+    columns: dict[str, Counts | None],
+    setting: Setting,
+    fixed_reuse: Callable[[], Counts],
+) -> Facts:
+    from radixadvisor.analysis.hosted import hosted_profile
+    from radixadvisor.diagnose.ra5xx.facts import Facts
+
+    walked = known.of(trace)
+    hosted = hosted_profile(trace)
     return Facts(
         trace,
-        walks=found.walks,
-        lengths=found.lengths,
-        columns=found.ledger.columns,
+        walks=walked.walks,
+        lengths=walked.lengths,
+        columns=columns,
         reuse=walked.reuse,
-        fixed_reuse=lambda: mended.reuse,
+        fixed_reuse=fixed_reuse,
         namespaces=walked.namespaces,
         replicas=replicas_of(trace, setting),
         times=walked.times,
         hosted=hosted,
-        world=EngineWorld(walked, setting, queued=queued) if hosted is None else ApiWorld(walked, hosted),
-        vllm=BlockWorld(walked),
+        world=worlds[0],
+        vllm=worlds[1],
         setting=setting,
-        queued=queued,
+        queued=hosted is None and _queued(trace, setting),
     )
+
+
+def _columns(world: World, trace: Trace, hosted: HostedProfile | None) -> dict[str, Counts | None]:
+    """What a log loses to time and place, by lifting one after the other in its headline's cache."""
+    import numpy as np
+
+    lifts = ("one_cache", "warm_first") if hosted is None else ("keep_alive", "warm_first")
+    names = ("replicas", "in_flight") if hosted is None else ("ttl", "in_flight")
+    reached = world.serve(trace).served
+    columns: dict[str, Counts | None] = {"served": reached}
+    changes: tuple[EditSpec, ...] = ()
+    for name, lift in zip(names, lifts, strict=True):
+        changes = (*changes, EditSpec(lift, "review", ()))
+        after = np.maximum(world.serve(trace, changes).served, reached)
+        columns[name], reached = after - reached, after
+    return columns
 
 
 def replica_range(trace: Trace, found: Measured, setting: Setting) -> tuple[ReplicaRow, ...]:

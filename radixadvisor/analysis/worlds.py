@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Counts = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
-__all__ = ["ApiWorld", "BlockWorld", "EngineWorld", "Walked"]
+__all__ = ["ApiWorld", "BlockWorld", "EngineWorld", "Known", "Walked"]
 
 _TOKEN_BYTES = 4
 
@@ -75,14 +75,14 @@ class Walked:
         return found
 
 
-class _Known:
-    """Traces by what was done to them, so that nothing is walked twice."""
+class Known:
+    """Traces by what was done to them, shared by worlds, so that nothing is walked twice."""
 
     def __init__(self, walked: Walked) -> None:
         self._known: dict[tuple[int, Changes], Walked] = {(id(walked.trace), ()): walked}
         self._held: list[Trace] = [walked.trace]
 
-    def of(self, trace: Trace, changes: Changes) -> Walked:
+    def of(self, trace: Trace, changes: Changes = ()) -> Walked:
         """The trace with the parameters held that ``changes`` name."""
         holds = tuple(change for change in changes if change.kind == "hold_parameter")
         key = (id(trace), holds)
@@ -102,9 +102,9 @@ class EngineWorld:
     simulated one where the user tells a pool or clients, or a long queue is looked at.
     """
 
-    def __init__(self, walked: Walked, setting: Setting, *, queued: bool = False) -> None:
+    def __init__(self, known: Known, setting: Setting, *, queued: bool = False) -> None:
         self.name = ENGINE
-        self._known = _Known(walked)
+        self._known = known
         self._setting = setting
         self._simulated = setting.capacity is not None or setting.concurrency is not None or queued
         self._outcomes: dict[tuple[int, Changes], Outcome] = {}
@@ -156,9 +156,9 @@ class EngineWorld:
 class BlockWorld:
     """vLLM's block cache, unlimited, one request after the other."""
 
-    def __init__(self, walked: Walked) -> None:
+    def __init__(self, known: Known) -> None:
         self.name = "vllm"
-        self._known = _Known(walked)
+        self._known = known
 
     def serve(self, trace: Trace, changes: Changes = ()) -> Outcome:
         """Serve a log."""
@@ -184,10 +184,10 @@ class _Served:
 class ApiWorld:
     """A hosted API, simulated."""
 
-    def __init__(self, walked: Walked, profile: HostedProfile) -> None:
+    def __init__(self, known: Known, profile: HostedProfile) -> None:
         self.name = profile.name
         self._profile = profile
-        self._known = _Known(walked)
+        self._known = known
         self._results: dict[tuple[int, Changes], _Served] = {}
 
     def serve(self, trace: Trace, changes: Changes = ()) -> Outcome:

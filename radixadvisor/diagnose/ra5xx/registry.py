@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from radixadvisor.diagnose.ra5xx.breakpoints import misplaced
 from radixadvisor.diagnose.ra5xx.bypass import cache_bypass
 from radixadvisor.diagnose.ra5xx.facts import Detector, Facts, Suspect
@@ -14,7 +16,7 @@ from radixadvisor.diagnose.ra5xx.spread import replica_spread
 from radixadvisor.diagnose.ra5xx.timing import in_flight
 from radixadvisor.diagnose.ra5xx.usage import reported_usage
 
-__all__ = ["SERVING", "suspect"]
+__all__ = ["BEHIND_TEXT", "SERVING", "suspect", "suspect_behind"]
 
 SERVING: dict[str, Detector] = {
     "RA501": parameter_change,
@@ -31,6 +33,17 @@ SERVING: dict[str, Detector] = {
     "RA513": page_rounding,
 }
 """``reported_usage`` also finds RA512."""
+
+
+BEHIND_TEXT = ("RA504", "RA506", "RA507")
+"""What a fault of the text can hide: without a prefix in common there is none to expire, to wait for or to
+miss on another replica.
+"""
+
+
+def suspect_behind(facts: Facts, known: Container[str]) -> list[Suspect]:
+    """What the text hid: suspects in the log with all text fixes in it, of rules that are not ``known``."""
+    return [found for number in BEHIND_TEXT if number not in known for found in SERVING[number](facts)]
 
 
 def suspect(facts: Facts) -> list[Suspect]:

@@ -166,7 +166,7 @@ def setting_of(spec: EditSpec, profile: str) -> str:
         case "page":
             return f"--page-size {told['tokens']} (SGLang); --block-size of vLLM goes down to 1"
         case "pool":
-            return f"--mem-fraction-static or more cards: --max-total-tokens {told['tokens']}"
+            return f"--max-total-tokens {told['tokens']}, by --mem-fraction-static or more cards"
         case "host_tier":
             return f"--enable-hierarchical-cache --hicache-ratio {told['ratio']}"
         case "admission":

@@ -68,7 +68,8 @@ def _below(fix: FixRow, screen: Screen, *, whole: bool) -> Iterator[Text]:
 
 def _setting(fix: FixRow, screen: Screen) -> Iterator[Text]:
     """What to set; on as many lines as it takes, since it is to be copied."""
-    for number, line in enumerate(wrap(screen.safe(fix.setting), max(screen.width - 10, 8))):
+    lines = wrap(screen.safe(fix.setting), max(screen.width - 10, 8), break_on_hyphens=False)
+    for number, line in enumerate(lines):
         yield Text("     " + ("set: " if not number else "     ")).append(line, style="green")
 
 

@@ -123,9 +123,11 @@ def _side(evidence: Evidence, baseline: str, rules: Thresholds) -> Side:
     case = fixed if decision == AFTER_FIXES and fixed is not None else given
     reasons = list(_criteria(case, baseline, rules[baseline]))
     if decision == AFTER_FIXES:
-        now = [reason for reason in _criteria(given, baseline, rules[baseline]) if not reason.holds]
+        doubtful = _all_hold(given, "ratio", baseline, rules)
+        now = _criteria(given, baseline, rules[baseline], given.low if doubtful else given.ratio)
+        when = "as it is now, at worst: " if doubtful else "as it is now: "
         reasons = [_renamed(reason, "with the changes: ") for reason in reasons]
-        reasons += [_renamed(reason, "as it is now: ") for reason in now]
+        reasons += [_renamed(reason, when) for reason in now if not reason.holds]
     if decision == NO_GO:
         reasons = [*_explained(evidence, given, baseline, rules), *reasons]
     # What speaks against comes first in a refusal, the farthest from its threshold first.
@@ -135,15 +137,20 @@ def _side(evidence: Evidence, baseline: str, rules: Thresholds) -> Side:
 
 
 def _decision(given: Case, fixed: Case | None, baseline: str, rules: Thresholds) -> tuple[str, bool]:
-    """The decision, and whether both ends of the interval give the same."""
+    """The decision, and whether it is the same at both ends of the interval.
 
-    def at(which: str) -> str:
-        if _all_hold(given, which, baseline, rules):
-            return GO
-        return AFTER_FIXES if fixed is not None and _all_hold(fixed, which, baseline, rules) else NO_GO
+    What holds at the low end comes first: a gain in doubt gives way to one that the changes make sure.
+    """
 
-    middle = at("ratio")
-    return middle, at("low") == middle == at("high")
+    def holds(case: Case | None, ratio: str) -> bool:
+        return case is not None and _all_hold(case, ratio, baseline, rules)
+
+    for ratio, robust in (("low", True), ("ratio", False)):
+        if holds(given, ratio):
+            return GO, robust
+        if holds(fixed, ratio):
+            return AFTER_FIXES, robust
+    return NO_GO, not holds(given, "high") and not holds(fixed, "high")
 
 
 def _all_hold(case: Case, which: str, baseline: str, rules: Thresholds) -> bool:

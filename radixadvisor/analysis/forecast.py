@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = ["forecast", "target_of", "told_by"]
 
+_GOLDEN = 0.618033988749895
+"""Multiples of it fill the unit interval evenly, whatever their number."""
+
 
 def target_of(options: AnalyzeOptions, model: Model | None) -> Target:
     """What the user named, with the model's shape if it is known.
@@ -110,9 +113,10 @@ def told_by(prediction: Prediction | None) -> Iterator[Assumption]:
 def _workload(trace: Trace, found: Measured, advice: Advice, *, timed: bool) -> Workload:
     import numpy as np
 
-    outputs = np.array([trace.output_lengths[index] for index in trace.order], np.int64)
+    sizes = _output_lengths(trace)
+    outputs = np.array([sizes[index] for index in trace.order], np.int64)
     arrivals = trace.arrivals()
-    requests = requests_of(trace) if timed else None
+    requests = replace(requests_of(trace), output_lengths=sizes) if timed else None
     cached = {name: found.profiles[name] for name in (*BASELINES, RADIX_ENGINE)}
     fixed = None
     if advice.trial is not None and advice.trial.applied:
@@ -128,6 +132,19 @@ def _workload(trace: Trace, found: Measured, advice: Advice, *, timed: bool) -> 
         span=None if arrivals is None else arrivals[-1] - arrivals[0],
         fixed=fixed,
     )
+
+
+def _output_lengths(trace: Trace) -> list[int]:
+    """Output tokens per request. Assumed ones, which are all equal, vary from half to one and a half times
+    their value: equal ones would end all together, which no traffic does.
+    """
+    if not trace.output_sources["assumed length"]:
+        return trace.output_lengths
+    sizes = []
+    for index, size in enumerate(trace.output_lengths):
+        assumed = size == trace.assumed_output and not trace.outputs[index]
+        sizes.append(round(size * (0.5 + index * _GOLDEN % 1.0)) if assumed else size)
+    return sizes
 
 
 class _Rewritten(Sequence[bytes]):

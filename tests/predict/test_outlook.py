@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -84,6 +85,29 @@ def test_a_repeated_log_hits_as_often_as_one_that_is_served_in_order() -> None:
         counts = measured(name)[1]
         in_order = counts.profiles["sglang"].sum() / counts.lengths.sum()
         assert predicted(name).outlooks["sglang"].rate == pytest.approx(in_order, abs=0.05)
+
+
+def test_assumed_outputs_do_not_all_end_together() -> None:
+    from radixadvisor.analysis.forecast import _output_lengths
+
+    trace = replace_lengths(measured("one-shots")[0])
+    sizes = np.array(_output_lengths(trace))
+    assert sizes.mean() == pytest.approx(256, rel=0.02) and len(set(sizes.tolist())) > 50
+    assert sizes.min() >= 128 and sizes.max() <= 384
+    told = measured("one-shots")[0]
+    assert _output_lengths(told) == told.output_lengths
+
+
+def replace_lengths(trace: Trace) -> Trace:
+    """The trace as if its log told no outputs."""
+    count = len(trace.requests)
+    return replace(
+        trace,
+        outputs=[b""] * count,
+        output_lengths=[256] * count,
+        assumed_output=256,
+        output_sources=Counter({"assumed length": count}),
+    )
 
 
 def test_copies_take_turns_and_share_nothing() -> None:

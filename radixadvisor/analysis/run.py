@@ -134,7 +134,7 @@ def analyze_trace(trace: Trace, log: Log, options: AnalyzeOptions) -> Analysis:
         checked=advice.checked,
         prediction=prediction,
         verdict=verdict_of(prediction, found, reported),
-        replica_range=replica_range(trace, found, options.setting()),
+        replica_range=replica_range(trace, found, options.setting()) if options.advice else (),
         by=None if options.by is None else breakdown(trace, found, options.by),
     )
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from radixadvisor.records import Request
 
-__all__ = ["bypass_of"]
+__all__ = ["bypass_of", "media_of"]
 
+_MEDIA = frozenset({"image", "audio", "video", "file", "document"})
 _OFF = frozenset({"", "null", "false"})
 
 
@@ -29,9 +30,14 @@ def bypass_of(request: Request, features: Collection[str]) -> str | None:
     echoed = parameters.get("echo") == "true" and parameters.get("logprobs", "") not in _OFF
     if echoed and "prompt_logprobs" in features:
         return "prompt_logprobs"
+    media = _MEDIA.intersection(features)
+    return next((kind for kind in media_of(request) if kind in media), None) if media else None
+
+
+def media_of(request: Request) -> Iterator[str]:
+    """The kinds of the parts of a request's messages that are no text."""
     for message in request.messages or ():
         if isinstance(message.content, tuple):
             for part in message.content:
-                if part.kind != "text" and part.kind in features:
-                    return part.kind
-    return None
+                if part.kind != "text":
+                    yield part.kind

@@ -82,3 +82,20 @@ def test_hits_that_the_log_cannot_give_come_from_other_traffic() -> None:
     assert [item.rule for item in analysis.findings] == ["RA511"]
     assert "other traffic than the log holds" in found.title
     assert found.requests == 10
+
+
+@pytest.mark.parametrize("seed", [37, 38])
+def test_media_that_are_never_reported_as_hits_bypass_the_cache(seed: int) -> None:
+    rows = chats(seed, lines=60, sessions=6)
+    for row in rows:
+        if row["metadata"]["session_id"] in ("s1", "s4"):
+            first = row["messages"][1]
+            image = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
+            first["content"] = [{"type": "text", "text": first["content"]}, image]
+    seen = [row["metadata"]["session_id"] in ("s1", "s4") for row in rows]
+    analysis = reporting(rows, lambda number, tokens: 0 if seen[number] else tokens)
+    found = one(analysis, "RA502")
+    assert [item.rule for item in analysis.findings] == ["RA502"]
+    assert (found.kind, found.profile) == ("explanation", "sglang")
+    assert "image" in found.title
+    assert reporting(rows, lambda number, tokens: tokens).findings == ()

@@ -1,4 +1,4 @@
-"""RA511 and RA512: cached tokens that the server reported, held against what its rules give."""
+"""RA511, RA512, and RA502 by report: cached tokens as the server told them, held against its rules."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from radixadvisor.diagnose.ra5xx.breakpoints import reported_nothing
 from radixadvisor.diagnose.ra5xx.facts import Facts, Suspect
 from radixadvisor.diagnose.rules import rule
+from radixadvisor.simulate.bypass import media_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,7 +98,11 @@ def reported_usage(facts: Facts) -> Iterator[Suspect]:
     found = reported(facts)
     if found is None or _unmarked(facts):
         return
-    sudden = np.where(found.sudden, found.short, 0)
+    media = _media_missed(facts, found)
+    aside = found.missed if media is not None else np.zeros_like(found.missed)
+    if media is not None:
+        yield media
+    sudden = np.where(found.sudden & ~aside, found.short, 0)
     if facts.worth("RA512", int(sudden.sum())):
         positions = sudden.nonzero()[0]
         first = int(positions[0])
@@ -114,11 +119,41 @@ def reported_usage(facts: Facts) -> Iterator[Suspect]:
         )
     if found.known.sum() < rule("RA511").threshold("least_requests"):
         return
-    short, beyond = found.short - sudden, found.beyond
+    short, beyond = np.where(aside, 0, found.short - sudden), found.beyond
     for tokens, less in ((short, True), (beyond, False)):
         if facts.worth("RA511", int(tokens.sum())) and tokens.sum() >= (beyond if less else short).sum():
             yield _disagrees(facts, found, tokens, less=less)
             return
+
+
+def _media_missed(facts: Facts, found: Reported) -> Suspect | None:
+    """Requests with images or other media for which the server reports no hit, while it does for others: by
+    its own account they never read the cache.
+    """
+    import numpy as np
+
+    kinds = [next(media_of(facts.trace.requests[index]), None) for index in facts.trace.order]
+    seen = np.array([kind is not None for kind in kinds], np.bool_)
+    due, missed = found.due & seen, found.missed & seen
+    others = found.due & ~seen
+    lost = np.where(missed, found.short, 0)
+    few = rule("RA502").threshold("least_reported")
+    if due.sum() < few or others.sum() < few or not facts.worth("RA502", int(lost.sum())):
+        return None
+    if (missed != due).any() or (found.missed & others).any():
+        return None
+    first = int(missed.nonzero()[0][0])
+    named = " and ".join(sorted({kind for kind in kinds if kind is not None}))
+    return Suspect(
+        rule="RA502",
+        profile=facts.world.name,
+        title=f"By the server's report, requests with {named} parts ({int(due.sum())}) never read the cache",
+        place=facts.place(first, kinds[first] or "content"),
+        before=f"{int(found.told[first]):,} cached tokens reported",
+        after=f"{int(found.expected[first]):,} by the rules of {facts.world.name}, as others are served",
+        requests=facts.indices(missed.nonzero()[0]),
+        lost_tokens=int(lost.sum()),
+    )
 
 
 def _unmarked(facts: Facts) -> bool:

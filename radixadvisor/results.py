@@ -23,6 +23,7 @@ from radixadvisor.verdict import Verdict
 __all__ = [
     "HIT_GATE",
     "Analysis",
+    "ApplicationRow",
     "Assumption",
     "Bounds",
     "Branch",
@@ -36,6 +37,7 @@ __all__ = [
     "InputSummary",
     "LedgerRow",
     "LossRow",
+    "Noise",
     "Prescription",
     "ReplicaRow",
     "SkipSummary",
@@ -181,6 +183,33 @@ class LedgerRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ApplicationRow:
+    """The requests of one application: ``id`` stays the same from log to log, ``name`` is the log's own
+    (empty without one), ``served_tokens`` those of the headline profile.
+    """
+
+    id: str
+    name: str
+    models: tuple[str, ...]
+    requests: int
+    prompt_tokens: int
+    served_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """Standard errors over sessions drawn anew: of the hit rate of each profile, of the share of each bucket
+    of the ledger, and of computed and prompt tokens per request (headline profile).
+    """
+
+    sessions: int
+    rates: dict[str, float]
+    ledger: dict[str, float]
+    computed_per_request: float
+    prompt_per_request: float
+
+
+@dataclass(frozen=True, slots=True)
 class Assumption:
     """Something taken for granted, and the effect it has on the figures."""
 
@@ -214,3 +243,5 @@ class Analysis:
     by: Breakdown | None = None
     prediction: Prediction | None = None
     verdict: Verdict | None = None
+    applications: tuple[ApplicationRow, ...] = ()
+    noise: Noise | None = None

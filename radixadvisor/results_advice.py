@@ -28,6 +28,7 @@ class Finding:
     is how many show it. ``lost_tokens`` are computed because of it under ``profile``: what its fix gains
     alone, or behind the fixes that have to come first. ``fix`` is the id of the prescription that undoes it.
     ``rates``, of serving alone, are the hit rates with and without the one restriction that it is about.
+    ``application`` is the id of the one in which it shows, empty where that is not known.
     """
 
     rule: str
@@ -42,6 +43,7 @@ class Finding:
     lost_tokens: int
     fix: str | None = None
     rates: tuple[float, float] | None = None
+    application: str = ""
 
 
 @dataclass(frozen=True, slots=True)

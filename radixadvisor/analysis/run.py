@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from radixadvisor.analysis.advice import advise, no_advice
+from radixadvisor.analysis.applications import applications_of, named_findings, rows_of
 from radixadvisor.analysis.breakdown import breakdown
 from radixadvisor.analysis.capacity import bounds_of, capacity_of
 from radixadvisor.analysis.decide import verdict_of
@@ -21,6 +22,7 @@ from radixadvisor.analysis.describe import (
 )
 from radixadvisor.analysis.forecast import forecast, told_by
 from radixadvisor.analysis.measure import measure
+from radixadvisor.analysis.noise import FEWEST, noise_of
 from radixadvisor.analysis.options import AnalyzeOptions
 from radixadvisor.analysis.reported import doubts, reported_by
 from radixadvisor.analysis.serving import replica_range, with_serving
@@ -98,6 +100,10 @@ def analyze_trace(trace: Trace, log: Log, options: AnalyzeOptions) -> Analysis:
     prediction, unknown = forecast(trace, found, advice, options, target)
     missing |= unknown
     reported = reported_by(trace, found)
+    applications = applications_of(trace)
+    noise = noise_of(trace, found)
+    if noise is None:
+        missing["noise"] = f"fewer than {FEWEST} sessions"
     return Analysis(
         input=input_of(trace, log),
         tokenizers=tokenizers_of(trace),
@@ -129,13 +135,15 @@ def analyze_trace(trace: Trace, log: Log, options: AnalyzeOptions) -> Analysis:
         reported_cached_tokens=None if reported is None else reported.cached,
         predicted_cached_tokens=int(headline.sum()) if reported is None else reported.predicted,
         calibration_error=None if reported is None else reported.error,
-        findings=advice.findings,
+        findings=named_findings(trace, applications, advice.findings),
         prescriptions=advice.prescriptions,
         checked=advice.checked,
         prediction=prediction,
         verdict=verdict_of(prediction, found, reported),
         replica_range=replica_range(trace, found, options.setting()) if options.advice else (),
         by=None if options.by is None else breakdown(trace, found, options.by),
+        applications=rows_of(trace, applications, headline),
+        noise=noise,
     )
 
 

@@ -5,14 +5,14 @@ with others, wherever in the text that stands.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from radixadvisor.diagnose.units import units
 from radixadvisor.records import Message, Request
 from radixadvisor.trace import Trace
 
-__all__ = ["Cluster", "cluster_requests", "head_of"]
+__all__ = ["Cluster", "cluster_requests", "cluster_texts", "head_of"]
 
 HEAD_ROLES = ("system", "developer")
 _SHORT_UNIT = 20
@@ -78,6 +78,24 @@ def cluster_requests(trace: Trace, share: float) -> tuple[Cluster, ...]:
         number = group.number(texts, members)
         members[number].append(index)
     return tuple(_cluster(trace, number, requests) for number, requests in enumerate(members))
+
+
+def cluster_texts(texts: Iterable[tuple[Hashable, str]], share: float) -> list[int]:
+    """The cluster of each text, numbered as they come.
+
+    Args:
+        texts: each with what texts of one cluster agree in.
+        share: the part of the shorter text that two texts of one cluster share at least.
+    """
+    groups: dict[Hashable, _Group] = {}
+    known: dict[str, tuple[Message, ...]] = {}
+    members: list[list[int]] = []
+    found = []
+    for key, text in texts:
+        if key not in groups:
+            groups[key] = _Group(share)
+        found.append(groups[key].number(known.setdefault(text, (Message("user", text),)), members))
+    return found
 
 
 def _first_turn(messages: Sequence[Message]) -> tuple[Message, ...]:

@@ -181,6 +181,7 @@ def finding_row(item: Finding) -> dict[str, Any]:
         "requests": item.requests,
         "lost_tokens": item.lost_tokens,
         "fix": item.fix or "",
+        "application": item.application,
         **({"rates": told} if told else {}),
     }
 

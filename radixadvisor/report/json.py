@@ -19,6 +19,7 @@ from radixadvisor.report.verdict import verdict_row
 from radixadvisor.results import (
     HIT_GATE,
     Analysis,
+    ApplicationRow,
     Branch,
     Breakdown,
     CapacityRow,
@@ -26,6 +27,7 @@ from radixadvisor.results import (
     HitRates,
     Hits,
     InputSummary,
+    Noise,
     TokenizerInfo,
 )
 
@@ -35,6 +37,7 @@ SCHEMA = "radixadvisor/report/1"
 
 _DECIMALS = 6
 _SHARE_DECIMALS = 12
+_ERROR_DECIMALS = 9
 _MOST_GROUPS = 100
 _LONGEST_NAME = 200
 
@@ -82,6 +85,8 @@ def to_dict(analysis: Analysis) -> dict[str, Any]:
             {"replicas": row.replicas, "rate": _number(row.rate)} for row in analysis.replica_range
         ],
         "by": None if analysis.by is None else _breakdown(analysis.by),
+        "applications": [_application(row) for row in analysis.applications[:_MOST_GROUPS]],
+        "noise": _noise(analysis.noise),
         "prediction": prediction_row(analysis.prediction),
         "calibration": _calibration(analysis),
         "verdict": verdict_row(analysis.verdict),
@@ -191,6 +196,30 @@ def _breakdown(found: Breakdown) -> dict[str, Any]:
             }
             for row in found.rows[:_MOST_GROUPS]
         ],
+    }
+
+
+def _application(row: ApplicationRow) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "name": clip(mask(row.name), _LONGEST_NAME),
+        "models": [clip(mask(model), _LONGEST_NAME) for model in row.models],
+        "requests": row.requests,
+        "prompt_tokens": row.prompt_tokens,
+        "served_tokens": row.served_tokens,
+    }
+
+
+def _noise(found: Noise | None) -> dict[str, Any] | None:
+    """Standard errors over sessions."""
+    if found is None:
+        return None
+    return {
+        "sessions": found.sessions,
+        "rates": {name: _number(error, _ERROR_DECIMALS) for name, error in found.rates.items()},
+        "ledger": {name: _number(error, _ERROR_DECIMALS) for name, error in found.ledger.items()},
+        "computed_per_request": _number(found.computed_per_request),
+        "prompt_per_request": _number(found.prompt_per_request),
     }
 
 

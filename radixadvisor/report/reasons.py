@@ -29,6 +29,8 @@ def not_evaluated(analysis: Analysis) -> dict[str, str]:
             reasons.setdefault(name, reasons["findings"])
     if not analysis.tokenizers:
         reasons.setdefault("tokenizer", "the log holds no text: nothing was tokenized")
+    if analysis.noise is None:
+        reasons.setdefault("noise", "nothing is known of sessions")
     if analysis.by is None:
         reasons["by"] = _NOT_ASKED
     if analysis.reported_cached_tokens is None:

@@ -20,10 +20,12 @@ import typer
 
 from radixadvisor.commands.analyze import analyze
 from radixadvisor.commands.calibrate import calibrate
+from radixadvisor.commands.check import check
 from radixadvisor.commands.convert import convert
 from radixadvisor.commands.explain import explain
 from radixadvisor.commands.formats import formats
 from radixadvisor.commands.gpus import gpus
+from radixadvisor.commands.lock import lock
 from radixadvisor.commands.models import models
 from radixadvisor.commands.replay import replay
 from radixadvisor.commands.rules import rules
@@ -55,10 +57,12 @@ app = typer.Typer(
 )
 app.command()(analyze)
 app.command()(calibrate)
+app.command()(check)
 app.command()(convert)
 app.command()(explain)
 app.command()(formats)
 app.command()(gpus)
+app.command()(lock)
 app.command()(models)
 app.command()(replay)
 app.command()(rules)

@@ -1,0 +1,1 @@
+"""A check's gates for people, and in the forms that build servers read."""

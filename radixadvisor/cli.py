@@ -22,6 +22,7 @@ from radixadvisor.commands.analyze import analyze
 from radixadvisor.commands.calibrate import calibrate
 from radixadvisor.commands.check import check
 from radixadvisor.commands.convert import convert
+from radixadvisor.commands.diff import diff
 from radixadvisor.commands.explain import explain
 from radixadvisor.commands.formats import formats
 from radixadvisor.commands.gpus import gpus
@@ -59,6 +60,7 @@ app.command()(analyze)
 app.command()(calibrate)
 app.command()(check)
 app.command()(convert)
+app.command()(diff)
 app.command()(explain)
 app.command()(formats)
 app.command()(gpus)

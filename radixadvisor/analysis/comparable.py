@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from radixadvisor.analysis.saved import Saved
 
-__all__ = ["doubts", "mix_distance"]
+__all__ = ["doubts", "left_alone", "mix_distance", "renamed"]
 
 _FAR = 0.3
 _LONGER = 3.0
@@ -56,12 +56,29 @@ def mix_distance(before: Saved, after: Saved) -> float | None:
     shares = [_shares(report) for report in (before, after)]
     if not all(shares):
         return None
-    alone = [sorted(shares[side].keys() - shares[1 - side].keys() - {_REST}) for side in (0, 1)]
-    named = {item.id for report in (before, after) for item in report.applications if item.name}
-    if len(alone[0]) == len(alone[1]) == 1 and not named & {*alone[0], *alone[1]}:
+    alone = left_alone(before, after)
+    if renamed(before, after):
         shares[1][alone[0][0]] = shares[1].pop(alone[1][0])
     names = sorted(shares[0].keys() | shares[1].keys())
     return sum(abs(shares[0].get(name, 0.0) - shares[1].get(name, 0.0)) for name in names) / 2
+
+
+def left_alone(before: Saved, after: Saved) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Ids of the applications of more than two requests that one report has and the other, at any size, has
+    not.
+    """
+    every = [{item.id for item in report.applications} for report in (before, after)]
+    large = [{item.id for item in report.applications if item.requests > _FEW} for report in (before, after)]
+    return tuple(sorted(large[0] - every[1])), tuple(sorted(large[1] - every[0]))
+
+
+def renamed(before: Saved, after: Saved) -> bool:
+    """Whether the one application that is missing on either side is the same with another text: the log names
+    neither.
+    """
+    alone = left_alone(before, after)
+    named = {item.id for report in (before, after) for item in report.applications if item.name}
+    return len(alone[0]) == len(alone[1]) == 1 and not named & {*alone[0], *alone[1]}
 
 
 def _shares(report: Saved) -> dict[str, float]:

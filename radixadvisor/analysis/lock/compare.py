@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -177,7 +176,7 @@ def _parting(locked: Sequence[Section], now: Sequence[Section]) -> tuple[int, in
             line,
             told if _told(other) == _told(section) else f"{told}: {_told(other)} is there now",
         )
-    return len(locked), 0, "the template's own text"
+    return len(locked), 0, "the template's own text, or white space between sections"
 
 
 def _told(section: Section) -> str:
@@ -186,30 +185,27 @@ def _told(section: Section) -> str:
 
 def _changes(locked: Sequence[Section], now: Sequence[Section]) -> Iterator[str]:
     """What became of the sections: moved, changed, gone."""
-    keys = [section.lines for section in locked]
-    places: dict[tuple[str, ...], list[int]] = {}
+    places: dict[tuple[str, ...], int] = {}
     for number, section in enumerate(now):
-        places.setdefault(section.lines, []).append(number)
-    kept = [(number, places[key][0]) for number, key in enumerate(keys) if key in places]
+        places.setdefault(section.text, number)
+    kept = [(number, places[part.text]) for number, part in enumerate(locked) if part.text in places]
     order = [place for _, place in kept]
     if order != sorted(order):
         shown = " ".join(str(number + 1) for number, _ in sorted(kept, key=lambda pair: pair[1]))
         yield f"the locked sections come in another order: {shown}"
-    lost = [number for number, key in enumerate(keys) if key not in places]
-    lines = _lines(now)
-    edited = [number for number in lost if lines & set(keys[number])]
-    gone = [number for number in lost if number not in edited]
-    if edited:
-        yield f"changed: section {_numbers(edited)}"
-    if gone:
-        yield f"gone: section {_numbers(gone)}"
-    known = Counter(keys)
-    first = max((place for _, place in kept), default=-1)
-    added = sum(section.lines not in known for section in now[:first])
-    added -= len(edited) if added >= len(edited) else 0
+    lost = [number for number, part in enumerate(locked) if part.text not in places]
+    lines, labels = _lines(now), {section.label for section in now if section.label}
+    edited = [
+        number
+        for number in lost
+        if locked[number].label in labels
+        or 2 * len(lines & set(locked[number].text)) >= len(locked[number].text)
+    ]
+    for title, numbers in (("changed", edited), ("gone", [at for at in lost if at not in edited])):
+        if numbers:
+            yield f"{title}: section {', '.join(str(number + 1) for number in numbers)}"
+    # The last section may go on where the lock stopped: what comes up to it is the locked prefix's.
+    known = {part.text for part in locked}
+    added = sum(part.text not in known for part in now[: max(order, default=0)]) - len(edited)
     if added > 0:
-        yield f"{added} new before the last of them"
-
-
-def _numbers(found: Sequence[int]) -> str:
-    return ", ".join(str(number + 1) for number in found)
+        yield f"{added} more before the last of them"

@@ -46,6 +46,15 @@ class Section:
     tokens: int
     lines: tuple[str, ...]
 
+    @property
+    def text(self) -> tuple[str, ...]:
+        """Its lines up to the last one that is not empty."""
+        empty = _short_hash("")
+        size = len(self.lines)
+        while size > 1 and self.lines[size - 1] == empty:
+            size -= 1
+        return self.lines[:size]
+
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
@@ -181,9 +190,10 @@ def _label(trace: Trace, index: int, path: str) -> str:
 
 
 def _short_hash(text: str) -> str:
+    """A hash of a line without its end, so that a last line is the same as one in the middle."""
     from xxhash import xxh3_64_hexdigest
 
-    return xxh3_64_hexdigest(text.encode(errors="replace"))[:_HASH]
+    return xxh3_64_hexdigest(text.removesuffix("\n").encode(errors="replace"))[:_HASH]
 
 
 class _Measured:

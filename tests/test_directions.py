@@ -23,6 +23,7 @@ ROOMS = [
         "results",
         "analysis",
         "replaying",
+        "endpoint",
         "report",
     ],
     *["commands", "cli"],

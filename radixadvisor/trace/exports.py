@@ -19,7 +19,7 @@ from radixadvisor.render.base import RenderError
 from radixadvisor.tokens.engine import TokenizerChoice, choose
 from radixadvisor.trace.build import TokenOptions
 
-__all__ = ["EXPORTS", "save_requests"]
+__all__ = ["EXPORTS", "body_of", "save_requests"]
 
 _NAMES = {"lora": "lora_name", "cache_salt": "cache_salt", "extra_key": "extra_key"}
 
@@ -89,7 +89,8 @@ def _message(message: Message) -> dict[str, Any]:
     }
 
 
-def _body(request: Request) -> dict[str, Any]:
+def body_of(request: Request) -> dict[str, Any]:
+    """A request as the body of OpenAI's chat or completions API, parameters as logged."""
     body: dict[str, Any] = _kept(model=request.model or None)
     if request.messages is not None:
         body["messages"] = [_message(message) for message in request.messages]
@@ -141,7 +142,7 @@ def _openai(tokenizer: str | None, template: str | None) -> Callable[[Request], 
             app=request.app,
             replica=request.replica,
             priority=request.priority or None,
-            request=_body(request),
+            request=body_of(request),
             response=_response(request.output),
             usage=counted,
         )
@@ -163,7 +164,7 @@ def _aiperf(tokenizer: str | None, template: str | None) -> Callable[[Request], 
     def row(request: Request) -> dict[str, Any]:
         if request.arrival is not None:
             began[:] = began or [request.arrival]
-        body = _body(request)
+        body = body_of(request)
         stamp = None if request.arrival is None else round((request.arrival - began[0]) * 1000)
         held = {"messages": body["messages"]} if "messages" in body else {}
         if isinstance(body.get("prompt"), str):

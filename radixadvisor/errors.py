@@ -4,6 +4,7 @@ AdvisorError              base: never shown as a traceback
 |-- UsageError            wrong usage of a command or an argument            exit 2
 |   `-- UnknownName       a name that no registry holds; lists what exists   exit 2
 |-- NoUsableInput         nothing could be evaluated                         exit 3
+|-- Unreachable           a server that was named does not answer            exit 3
 `-- OutputError           a result could not be written                      exit 2
 """
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["AdvisorError", "NoUsableInput", "OutputError", "UnknownName", "UsageError"]
+__all__ = ["AdvisorError", "NoUsableInput", "OutputError", "UnknownName", "Unreachable", "UsageError"]
 
 
 class AdvisorError(Exception):
@@ -43,6 +44,12 @@ class UnknownName(UsageError):
 
 class NoUsableInput(AdvisorError):
     """The input holds no request that could be evaluated."""
+
+    exit_code = 3
+
+
+class Unreachable(AdvisorError):
+    """A server that was named cannot be reached."""
 
     exit_code = 3
 

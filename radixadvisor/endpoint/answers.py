@@ -14,11 +14,15 @@ _END = b"[DONE]"
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Tokens as the server counted them; None where it does not say. ``cached`` is inside ``prompt``."""
+    """Tokens as the server counted them; None where it does not say. ``cached`` is inside ``prompt``.
+
+    ``impossible``: it reported more cached tokens than the prompt has, which are left out.
+    """
 
     prompt: int | None = None
     cached: int | None = None
     completion: int | None = None
+    impossible: bool = False
 
 
 NO_COUNTS = Counts()
@@ -78,7 +82,11 @@ def counts_of(body: dict[str, Any]) -> Counts:
     if prompt is None and new is not None and reused is not None:
         prompt = new + reused
     completion = _count(usage.get("completion_tokens"))
-    return Counts(prompt, cached, _count(timings.get("predicted_n")) if completion is None else completion)
+    if completion is None:
+        completion = _count(timings.get("predicted_n"))
+    if prompt is not None and cached is not None and cached > prompt:
+        return Counts(prompt, None, completion, impossible=True)
+    return Counts(prompt, cached, completion)
 
 
 def _says_something(choice: Any) -> bool:
@@ -94,6 +102,7 @@ def _joined(new: Counts, old: Counts) -> Counts:
         old.prompt if new.prompt is None else new.prompt,
         old.cached if new.cached is None else new.cached,
         old.completion if new.completion is None else new.completion,
+        new.impossible or old.impossible,
     )
 
 

@@ -6,18 +6,22 @@ import random
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Protocol
 
-from radixadvisor.endpoint.answers import Counts
+from radixadvisor.endpoint.answers import NO_COUNTS, Counts
 from radixadvisor.endpoint.patience import DEFAULT, Patience
-from radixadvisor.endpoint.server import Attempt
+from radixadvisor.endpoint.server import NO_CONNECTION, TIMEOUT, Attempt
 
-__all__ = ["Call", "Load", "Sent", "send_all"]
+__all__ = ["NOT_SENT", "Call", "Load", "Sent", "send_all"]
+
+NOT_SENT = "not sent"
+"""The failure of requests that were still to come when the server was given up."""
 
 _MOST_OPEN = 512
+_LOST_IN_A_ROW = 8
 
 
 class Asked(Protocol):
@@ -72,15 +76,17 @@ def send_all(
     server: Asked,
     calls: Sequence[Call],
     load: Load,
-    progress: Callable[[int], None] | None = None,
     done: Callable[[Sent], None] | None = None,
 ) -> list[Sent]:
     """Send all calls, in their order; the outcome of each, in the same order.
 
-    ``done`` gets each outcome when it is there, so that an interrupted replay keeps what it has.
+    Once 8 requests in a row are lost to a server that does not answer, however often each was tried, it is
+    given up, and the rest is not sent. ``done`` gets each outcome when it is there, so that an interrupted
+    replay keeps what it has.
     """
     began = monotonic()
-    stop = threading.Event()
+    stop, dead = threading.Event(), threading.Event()
+    lost = 0
     inbox: SimpleQueue[tuple[int, Call] | None] = SimpleQueue()
     outbox: SimpleQueue[tuple[int, Sent | BaseException]] = SimpleQueue()
     found: dict[int, Sent] = {}
@@ -89,11 +95,14 @@ def send_all(
         while (given := inbox.get()) is not None and not stop.is_set():
             place, call = given
             try:
-                outbox.put((place, _send(server, call, load, began, stop)))
+                late = max(monotonic() - began - call.due, 0.0) if load.clients is None else 0.0
+                sent = _unsent(call) if dead.is_set() else _send(server, call, load.patience, began, stop)
+                outbox.put((place, replace(sent, late=late)))
             except BaseException as error:
                 outbox.put((place, error))
 
     def take(timeout: float | None) -> None:
+        nonlocal lost
         try:
             place, sent = outbox.get(timeout=timeout)
         except Empty:
@@ -101,15 +110,18 @@ def send_all(
         if isinstance(sent, BaseException):
             raise sent
         found[place] = sent
+        lost = lost + 1 if sent.failure in (NO_CONNECTION, TIMEOUT) else 0
+        if lost >= _LOST_IN_A_ROW:
+            dead.set()
         if done is not None:
             done(sent)
-        if progress is not None:
-            progress(len(found))
 
     clients = 0
     try:
         for place, call in enumerate(calls):
-            while load.clients is None and (left := call.due - (monotonic() - began)) > 0:
+            while (
+                load.clients is None and not dead.is_set() and (left := call.due - (monotonic() - began)) > 0
+            ):
                 take(left)
             # Threads of an interrupted replay may still wait for a server: they must not keep the program.
             if clients < (load.clients or _MOST_OPEN) and clients <= place - len(found):
@@ -125,14 +137,14 @@ def send_all(
     return [found[place] for place in range(len(calls))]
 
 
-def _send(server: Asked, call: Call, load: Load, began: float, stop: threading.Event) -> Sent:
+def _unsent(call: Call) -> Sent:
+    return Sent(call.index, NOT_SENT, 0, {}, 0.0, 0.0, None, 0.0, NO_COUNTS)
+
+
+def _send(server: Asked, call: Call, patience: Patience, began: float, stop: threading.Event) -> Sent:
     """Attempt a call until it is answered, refused for good, or out of attempts."""
-    patience = load.patience
     generator = random.Random(call.index)
     failures: Counter[str] = Counter()
-    late = max(monotonic() - began - call.due, 0.0) if load.clients is None else 0.0
-    attempt = Attempt("not sent")
-    start = monotonic() - began
     for number in range(patience.retries + 1):
         start = monotonic() - began
         attempt = server.ask(call.path, call.body)
@@ -146,10 +158,10 @@ def _send(server: Asked, call: Call, load: Load, began: float, stop: threading.E
     return Sent(
         index=call.index,
         failure=attempt.failure,
-        attempts=failures.total() + (attempt.failure is None),
+        attempts=number + 1,
         failures=dict(failures),
         begun=start,
-        late=late,
+        late=0.0,
         ttft=attempt.ttft,
         seconds=attempt.seconds,
         counts=attempt.counts,

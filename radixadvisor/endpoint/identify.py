@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -12,7 +12,17 @@ import msgspec
 from radixadvisor.endpoint.metrics import CacheCounters, read_counters
 from radixadvisor.errors import UnknownName, UsageError
 
-__all__ = ["Engine", "chosen_model", "counters", "identify", "tokens_of"]
+__all__ = [
+    "LLAMA",
+    "SGLANG",
+    "UNKNOWN",
+    "VLLM",
+    "Engine",
+    "chosen_model",
+    "counters",
+    "identify",
+    "tokens_of",
+]
 
 LLAMA, VLLM, SGLANG, UNKNOWN = "llama.cpp", "vllm", "sglang", "unknown"
 _VLLM_PAGE = 16
@@ -62,11 +72,12 @@ def identify(server: Pages) -> Engine:
     return Engine(UNKNOWN)
 
 
-def chosen_model(served: tuple[str, ...], asked: str | None, logged: set[str]) -> str:
-    """The model to ask for: the one given, else the only one served, else the log's.
+def chosen_model(served: Sequence[str], asked: str | None, logged: Sequence[str]) -> str:
+    """The model to ask for: the one given, else the only one served, else the log's most frequent one of
+    those served. A server that lists none is asked for the log's.
 
     Raises:
-        UsageError: several are served, and the log does not name one of them.
+        UsageError: several are served, and the log names none of them; or none is known at all.
         UnknownName: the one given is not served.
     """
     if asked is not None:
@@ -75,12 +86,14 @@ def chosen_model(served: tuple[str, ...], asked: str | None, logged: set[str]) -
         return asked
     if len(served) == 1:
         return served[0]
-    both = sorted(logged & set(served))
-    if len(both) == 1:
+    both = [name for name in logged if not served or name in served]
+    if both:
         return both[0]
+    if not served:
+        raise UsageError("Neither the server nor the log names a model: name one with --endpoint-model.")
     raise UsageError(
-        f"The server has {len(served)} models: name one with --endpoint-model "
-        f"({', '.join(served) or 'none listed'})."
+        f"The server has {len(served)} models, and the log names none of them: name one with "
+        f"--endpoint-model ({', '.join(served)})."
     )
 
 

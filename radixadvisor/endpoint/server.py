@@ -1,23 +1,28 @@
-"""The connection to a server: one streamed attempt at a time, each within its time."""
+"""A server that speaks OpenAI's protocol: its pages, and one streamed attempt at a time within its time."""
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
+from http.client import HTTPException, HTTPResponse
 from time import monotonic
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 
 from radixadvisor.endpoint.answers import NO_COUNTS, Answer, Counts
 from radixadvisor.endpoint.events import EventStream
-from radixadvisor.endpoint.patience import Patience, retry_after
-from radixadvisor.errors import UsageError
+from radixadvisor.endpoint.patience import RETRIED, Patience, retry_after
+from radixadvisor.endpoint.wire import exchange, opened, parse_address
+from radixadvisor.errors import Unreachable, UsageError
 
-__all__ = ["Attempt", "Server"]
+__all__ = ["CUT", "NO_CONNECTION", "TIMEOUT", "Attempt", "Server"]
+
+CUT, NO_CONNECTION, TIMEOUT = "cut stream", "no connection", "timeout"
 
 _LONGEST_PAGE = 1 << 26
+_LONGEST_LOOK = 10.0
 _PIECE = 1 << 16
 
 
@@ -27,7 +32,7 @@ class Attempt:
 
     ``failure`` names what went wrong (``429``, ``timeout``, ``cut stream`` ...), None if nothing did;
     ``again`` tells whether another attempt may do better, ``after`` the seconds that the server asks to wait.
-    Times are seconds since the attempt began.
+    Times are seconds since the request was sent; ``ttft`` is None where the answer did not come as a stream.
     """
 
     failure: str | None
@@ -39,154 +44,131 @@ class Attempt:
 
 
 class Server:
-    """A server that speaks OpenAI's protocol, at ``url`` (with or without ``/v1``).
+    """A server at ``url`` (with or without ``/v1``).
 
     Args:
         url: http or https; a key does not belong into it.
         key: sent as a bearer token and shown nowhere.
         patience: time limits.
-        connections: how many may be open at once.
 
     Raises:
-        UsageError: a URL that cannot work.
+        UsageError: an address or a key that cannot work.
     """
 
-    def __init__(self, url: str, key: str | None, patience: Patience, connections: int = 1) -> None:
-        import urllib3
-
-        parts = urlsplit(url if "://" in url else f"http://{url}")
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise UsageError(f"No server's address: {url!r}. Write http://HOST:PORT or http://HOST:PORT/v1.")
-        if parts.username or parts.password or parts.query or parts.fragment:
-            raise UsageError(
-                "A server's address holds no user, key or query: keys come from the environment."
-            )
+    def __init__(self, url: str, key: str | None, patience: Patience) -> None:
+        self._address = parse_address(url)
         if key is not None and not (key.isascii() and key.isprintable()):
             raise UsageError("The key in the environment has characters that no header can hold.")
-        path = parts.path.rstrip("/").removesuffix("/v1")
-        self.url = f"{parts.scheme}://{parts.netloc}{path}"
+        self.url = str(self._address)
         self._patience = patience
-        self._headers = {"Content-Type": "application/json"}
+        self._headers = {"Content-Type": "application/json", "User-Agent": "radixadvisor"}
         if key:
             self._headers["Authorization"] = f"Bearer {key}"
-        self._pool = urllib3.PoolManager(maxsize=connections, block=False, retries=False)
 
     def get(self, path: str) -> bytes | None:
         """A page, None where the server has none or does not answer."""
-        return self._page("GET", path, None)
+        try:
+            status, page = self._page("GET", path, None)
+        except (OSError, HTTPException):
+            return None
+        return page if status == 200 else None
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
         """The JSON answer to a JSON body, None where the server has none."""
-        page = self._page("POST", path, msgspec.json.encode(body))
-        if page is None:
-            return None
         try:
-            return msgspec.json.decode(page)
-        except msgspec.DecodeError:
+            status, page = self._page("POST", path, msgspec.json.encode(body))
+            return msgspec.json.decode(page) if status == 200 else None
+        except (OSError, HTTPException, msgspec.DecodeError):
             return None
 
     def models(self) -> tuple[str, ...]:
-        """The names of the models that it serves.
+        """The names of the models that it serves; empty where it does not list them.
 
         Raises:
-            UsageError: it cannot be reached, or does not list them.
+            Unreachable: nothing answers at the address.
         """
-        page = self.get("/v1/models")
         try:
-            listed = msgspec.json.decode(page or b"")
-            return tuple(str(entry["id"]) for entry in listed["data"])
-        except (msgspec.DecodeError, KeyError, TypeError):
-            raise UsageError(
-                f"No server that speaks OpenAI's protocol answers at {self.url}: {self.url}/v1/models lists "
-                "no models."
+            status, page = self._page("GET", "/v1/models", None)
+        except TimeoutError:
+            raise Unreachable(
+                f"Nothing answers at {self.url} within {self._look:g} s. Is the server up, and the address "
+                "right?"
             ) from None
+        except (OSError, HTTPException) as error:
+            raise Unreachable(f"No server can be reached at {self.url}: {_why(error)}.") from None
+        if status != 200:
+            return ()
+        try:
+            return tuple(str(entry["id"]) for entry in msgspec.json.decode(page)["data"])
+        except (msgspec.DecodeError, KeyError, TypeError):
+            return ()
 
     def ask(self, path: str, body: bytes) -> Attempt:
         """Send a request whose answer is streamed, and read the answer to its end."""
-        import urllib3
-        from urllib3.exceptions import HTTPError, TimeoutError
-
+        patience = self._patience
         began = monotonic()
-        deadline = began + self._patience.timeout
-        limit = urllib3.Timeout(connect=self._patience.connect, read=self._patience.timeout)
+        failure = NO_CONNECTION
         try:
-            response = self._pool.request(
-                *("POST", self.url + path),
-                body=body,
-                headers=self._headers,
-                timeout=limit,
-                preload_content=False,
-                redirect=False,
-            )
+            with opened(self._address, patience.connect, patience.timeout) as connection:
+                began = monotonic()
+                response = exchange(connection, "POST", self._address.path + path, self._headers, body)
+                if response.status != 200:
+                    after = retry_after(response.headers.get("Retry-After"))
+                    again = response.status in RETRIED
+                    return Attempt(str(response.status), again, after, seconds=monotonic() - began)
+                failure = CUT
+                return _read(response, began)
         except TimeoutError:
-            return Attempt("timeout", again=True, seconds=monotonic() - began)
-        except HTTPError:
-            return Attempt("no connection", again=True, seconds=monotonic() - began)
-        try:
-            if response.status != 200:
-                return _refused(response.status, response.headers.get("Retry-After"), monotonic() - began)
-            return _read(response, began, deadline)
-        except TimeoutError:
-            return Attempt("timeout", again=True, seconds=monotonic() - began)
-        except (HTTPError, OSError):
-            return Attempt("cut stream", again=True, seconds=monotonic() - began)
-        finally:
-            # A connection whose answer was not read to the end cannot be used again.
-            response.close()
-            response.release_conn()
+            failure = TIMEOUT
+        except (OSError, HTTPException):
+            pass
+        return Attempt(failure, again=True, seconds=monotonic() - began)
 
-    def _page(self, method: str, path: str, body: bytes | None) -> bytes | None:
-        import urllib3
-        from urllib3.exceptions import HTTPError
+    @property
+    def _look(self) -> float:
+        return min(self._patience.timeout, _LONGEST_LOOK)
 
-        limit = urllib3.Timeout(connect=self._patience.connect, total=self._patience.timeout)
-        try:
-            response = self._pool.request(
-                *(method, self.url + path),
-                body=body,
-                headers=self._headers,
-                timeout=limit,
-                redirect=False,
-                preload_content=False,
-            )
-            with response:
-                page: bytes = response.read(_LONGEST_PAGE)
-        except HTTPError:
-            return None
-        return page if response.status == 200 else None
+    def _page(self, method: str, path: str, body: bytes | None) -> tuple[int, bytes]:
+        """A page that is there at once: what takes long is not waited for."""
+        with opened(self._address, self._patience.connect, self._look) as connection:
+            response = exchange(connection, method, self._address.path + path, self._headers, body)
+            return response.status, response.read(_LONGEST_PAGE)
 
 
-def _refused(status: int, after: str | None, seconds: float) -> Attempt:
-    from radixadvisor.endpoint.patience import RETRIED
-
-    return Attempt(str(status), status in RETRIED, retry_after(after), seconds=seconds)
-
-
-def _read(response: Any, began: float, deadline: float) -> Attempt:
+def _read(response: HTTPResponse, began: float) -> Attempt:
     """Read the events of an answer as they come."""
     answer, stream = Answer(), EventStream()
-    plain = "event-stream" not in response.headers.get("Content-Type", "")
+    streamed = "event-stream" in response.headers.get("Content-Type", "")
     ttft: float | None = None
-    body = b""
+    body = bytearray()
     while piece := response.read1(_PIECE):
-        now = monotonic()
-        if plain:
+        if not streamed:
             body += piece
-        for event in () if plain else stream.feed(piece):
+            continue
+        for event in stream.feed(piece):
             answer.take(event)
-            if answer.begun and ttft is None:
-                ttft = now - began
-        if now > deadline:
-            return Attempt("timeout", again=True, seconds=now - began)
-    if plain:
-        # A server that does not stream tells all at once: no time to the first token.
-        answer.take(body)
-    else:
+        if answer.begun and ttft is None:
+            ttft = monotonic() - began
+    if streamed:
         for event in stream.close():
             answer.take(event)
+    else:
+        # A server that does not stream tells all at once: no time to the first token.
+        answer.take(bytes(body))
     seconds = monotonic() - began
     if answer.failed is not None:
         return Attempt(answer.failed, again=True, seconds=seconds)
     if not answer.finished:
-        return Attempt("cut stream", again=True, seconds=seconds)
+        return Attempt(CUT, again=True, seconds=seconds)
     return Attempt(None, ttft=ttft, seconds=seconds, counts=answer.counts)
+
+
+def _why(error: Exception) -> str:
+    """The system's reason, in few words."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted ({error.verify_message})"
+    if isinstance(error, ssl.SSLError):
+        return "it does not speak TLS; write http:// for a server without"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror[0].lower() + error.strerror[1:]
+    return "what answers there is no HTTP server"

@@ -1,15 +1,19 @@
-"""``radixadvisor replay``: run a log on the bundled engine, and set what it measures against the advice."""
+"""``radixadvisor replay``: run a log on the bundled engine or on a server, and set what it measures against
+the advice.
+"""
 
 from __future__ import annotations
 
-import json
+import dataclasses
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from radixadvisor.commands.endpoint import endpoint_options, refuse_mixed, replay_on_server
 from radixadvisor.commands.options import ChatTemplate, Format, Json, NoColor, Out, Quiet, Tokenizer
+from radixadvisor.commands.results import last_log
 from radixadvisor.errors import UsageError
 from radixadvisor.records import LONGEST_OUTPUT
 
@@ -29,6 +33,39 @@ def replay(
             metavar="[LOG]...",
             help="Files or globs; - is standard input.",
             show_default="the log of the last report",
+        ),
+    ] = None,
+    endpoint: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Send the log to this server that speaks OpenAI's protocol (vLLM, SGLang, llama.cpp ...) "
+            "instead of the bundled engine.",
+            show_default=False,
+        ),
+    ] = None,
+    endpoint_model: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The server's model.", show_default="the only one, else the log's"),
+    ] = None,
+    api_key_env: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Variable of the environment that holds the server's key.",
+            show_default="RADIXADVISOR_API_KEY",
+        ),
+    ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="What one attempt at a server may take.", show_default="120"),
+    ] = None,
+    retries: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Further attempts after a timeout, 429, 5xx or a cut stream, with growing waits.",
+            show_default="5",
         ),
     ] = None,
     device: Annotated[
@@ -88,13 +125,15 @@ def replay(
         typer.Option(
             metavar="N",
             help="Requests in flight; 1 is strictly one after the other.",
-            show_default="8, in a matrix 32",
+            show_default="8, in a matrix 32, on a server 1",
         ),
     ] = None,
     limit: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="Only the first N requests.", show_default="on a CPU what takes seconds"
+            metavar="N",
+            help="Only the first N requests.",
+            show_default="on a CPU what takes seconds, on a server all",
         ),
     ] = None,
     scale: Annotated[
@@ -108,7 +147,9 @@ def replay(
     max_new: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="Output tokens per request at most.", show_default="8 on a CPU, else 128"
+            metavar="N",
+            help="Output tokens per request at most.",
+            show_default="8 on a CPU, 16 on a server, else 128",
         ),
     ] = None,
     capacity: Annotated[
@@ -150,10 +191,68 @@ def replay(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> int:
-    """Run a log on the bundled engine, with the cache off and on: measured hits, times and tokens."""
+    """Run a log on the bundled engine, with the cache off and on, or send it to a server: measured hits,
+    times and tokens.
+    """
+    refuse_mixed(
+        endpoint,
+        {
+            "--endpoint-model": endpoint_model is not None,
+            "--api-key-env": api_key_env is not None,
+            "--timeout": timeout is not None,
+            "--retries": retries is not None,
+        },
+        {
+            "--gpu": gpu,
+            "--device": device is not None,
+            "--model": model is not None,
+            "--random-weights": random_weights,
+            "--dtype": dtype is not None,
+            "--matrix": matrix,
+            "--shuffle-sections": shuffle_sections,
+            "--policy": bool(policy),
+            "--scale": scale is not None,
+            "--capacity": capacity is not None,
+            "--page": page != 1,
+            "--host-ratio": host_ratio != 0,
+            "--repeat": repeat != 1,
+            "--backend": backend != "auto",
+            "--threads": threads is not None,
+            "--tolerance": tolerance is not None,
+            "--strict": strict,
+            "--seed": seed != 0,
+        },
+    )
+    from radixadvisor.analysis import AnalyzeOptions
+    from radixadvisor.report.write import DEFAULT_OUT, require_writable
+
+    folder = out or DEFAULT_OUT
+    reading = AnalyzeOptions(
+        format=format,
+        tokenizer=tokenizer,
+        chat_template=chat_template,
+        output_tokens=output_tokens,
+        limit=limit,
+    )
+    if endpoint is not None:
+        chosen = endpoint_options(
+            endpoint,
+            model=endpoint_model,
+            key_name=api_key_env,
+            timeout=timeout,
+            retries=retries,
+            arrivals=arrivals,
+            speedup=speedup,
+            concurrency=concurrency,
+            limit=limit,
+            max_new=max_new,
+        )
+        files = logs or last_log(folder)
+        require_writable(folder)
+        return replay_on_server(files, folder, reading, chosen, json=json, quiet=quiet, no_color=no_color)
+
     from radixadvisor.replaying.machine import require_device
     from radixadvisor.replaying.options import ReplayOptions
-    from radixadvisor.report.write import DEFAULT_OUT, require_writable
 
     if gpu and device not in (None, "cuda"):
         raise UsageError(f"--gpu is --device cuda, and --device {device} something else: give one of them.")
@@ -180,30 +279,21 @@ def replay(
         tolerance=tolerance,
         seed=seed,
     )
-    folder = out or DEFAULT_OUT
-    files = logs or _last_log(folder)
+    files = logs or last_log(folder)
     require_writable(folder)
     names = " ".join(shlex.quote(name) for name in logs or [])
     require_device(
         options.device, " ".join(["radixadvisor replay", *([names] if names else []), "--device cpu"])
     )
 
-    from radixadvisor.analysis import AnalyzeOptions, open_trace
+    from radixadvisor.analysis import open_trace
     from radixadvisor.commands.output import progress, stages
     from radixadvisor.replaying.conduct import replay_trace
 
-    with progress(quiet=quiet, no_color=no_color) as reading:
-        reading_options = AnalyzeOptions(
-            format=format,
-            tokenizer=tokenizer,
-            chat_template=chat_template,
-            output_tokens=output_tokens,
-            limit=limit,
-            progress=reading,
-        )
-        trace, log = open_trace(files, reading_options)
+    with progress(quiet=quiet, no_color=no_color) as shown:
+        trace, log = open_trace(files, dataclasses.replace(reading, progress=shown))
     with stages(quiet=quiet, no_color=no_color) as served:
-        found = replay_trace(trace, log, options, reading_options.tokens(), served)
+        found = replay_trace(trace, log, options, reading.tokens(), served)
     _write(found, folder, quiet=quiet)
     _print(found, json=json, quiet=quiet, no_color=no_color)
     if not found.complete:
@@ -211,53 +301,16 @@ def replay(
     return EXIT_FAILED if found.failed or (strict and found.refuted) else 0
 
 
-def _last_log(folder: Path) -> list[str]:
-    """The files of the last report.
-
-    Raises:
-        UsageError: there is no report, or its log cannot be read a second time.
-    """
-    from radixadvisor.report.write import REPORT_FILE
-
-    path = folder / REPORT_FILE
-    again = "name a log, or run radixadvisor analyze LOG first."
-    try:
-        files = _files_of(path)
-    except OSError as error:
-        raise UsageError(f"No log is named, and there is no report at {path}: {again}") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"No log is named, and {path} is no report that names one: {again}") from error
-    if not files or "-" in files:
-        raise UsageError(f"The report at {path} was made from standard input: name a log to replay.")
-    return files
-
-
-def _files_of(path: Path) -> list[str]:
-    report: Any = json.loads(path.read_text(encoding="utf-8"))
-    return [str(name) for name in report["input"]["files"]]
-
-
 def _write(found: Replay, folder: Path, *, quiet: bool) -> None:
-    """replay.json, and the section of the skill report if that is about the same log. A replay that was
-    stopped before anything was measured leaves earlier results as they are.
-    """
+    """A replay that was stopped before anything was measured leaves earlier results as they are."""
     from radixadvisor.commands.output import note
-    from radixadvisor.report.replay_json import REPLAY_FILE, to_json
-    from radixadvisor.report.replay_markdown import with_section
-    from radixadvisor.report.write import REPORT_FILE, SKILL_FILE, is_example, write_file
+    from radixadvisor.commands.results import write_replay
+    from radixadvisor.report.replay_json import to_json
+    from radixadvisor.report.replay_markdown import HEADING, section
 
     if not found.runs:
         return
-    written = [write_file(folder / REPLAY_FILE, to_json(found), private=False)]
-    skill = folder / SKILL_FILE
-    try:
-        same = _files_of(folder / REPORT_FILE) == list(found.files) and skill.is_file()
-    except (OSError, ValueError, KeyError, TypeError):
-        same = False
-    if same and not is_example(skill):
-        content = with_section(skill.read_text(encoding="utf-8"), found).encode()
-        private = not skill.stat().st_mode & 0o044
-        written.append(write_file(skill, content, private=private))
+    written = write_replay(folder, found.files, to_json(found), HEADING, section(found))
     if not quiet:
         note("Wrote " + " and ".join(map(str, written)) + ".")
 

@@ -44,8 +44,10 @@ def reason(expected: Expected, sent: Sent, engine: Engine, *, serial: bool) -> s
         return "last token: the server counts it as cached"
     if counts.cached > expected.shared:
         return "not sent by this replay: the cache was warm, or the prompt repeats a generated output"
-    if engine.name == LLAMA:
+    if engine.name == LLAMA and serial:
         return "slots: the server chose or kept another sequence"
+    if engine.name == LLAMA:
+        return "slots, in flight: another one was free, or what it shares was not computed yet"
     if counts.cached > expected.cached:
         return "pages: the server shares smaller pieces than predicted"
     if not serial:

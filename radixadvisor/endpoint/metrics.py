@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 __all__ = ["COUNTERS", "CacheCounters", "read_counters"]
 
-COUNTERS: dict[str, tuple[str, str, bool]] = {
-    "vllm": ("vllm:prefix_cache_hits", "vllm:prefix_cache_queries", True),
-    "vllm, one engine": ("vllm:gpu_prefix_cache_hits", "vllm:gpu_prefix_cache_queries", True),
-    "sglang": ("sglang:cached_tokens", "sglang:prompt_tokens", True),
-    "llama.cpp": ("llamacpp:prompt_tokens_cached", "llamacpp:prompt_tokens", False),
-}
-"""Server: counter of tokens hit, counter of tokens asked for, and whether the second includes the first.
+COUNTERS: tuple[tuple[str, str, bool], ...] = (
+    ("vllm:prefix_cache_hits", "vllm:prefix_cache_queries", True),
+    ("vllm:gpu_prefix_cache_hits", "vllm:gpu_prefix_cache_queries", True),
+    ("sglang:cached_tokens", "sglang:prompt_tokens", True),
+    ("llamacpp:prompt_tokens_cached", "llamacpp:prompt_tokens", False),
+)
+"""Counter of tokens hit, counter of tokens asked for, and whether the second includes the first.
 
 Servers add ``_total`` to these names or leave it out, depending on their version.
 """
@@ -20,16 +20,21 @@ Servers add ``_total`` to these names or leave it out, depending on their versio
 
 @dataclass(frozen=True, slots=True)
 class CacheCounters:
-    """Tokens since the server started: found in its cache, and asked for altogether."""
+    """Tokens since the server started: found in its cache, and asked for altogether; and the counters that
+    say so, without ``_total``.
+    """
 
-    server: str
+    hit_name: str
+    prompt_name: str
     hits: float
     prompt: float
 
     def since(self, before: CacheCounters) -> CacheCounters | None:
         """What was counted in between; None if the server was started anew."""
         hits, prompt = self.hits - before.hits, self.prompt - before.prompt
-        return None if hits < 0 or prompt < 0 else CacheCounters(self.server, hits, prompt)
+        return (
+            None if hits < 0 or prompt < 0 else CacheCounters(self.hit_name, self.prompt_name, hits, prompt)
+        )
 
 
 def read_counters(text: str) -> CacheCounters | None:
@@ -49,8 +54,10 @@ def read_counters(text: str) -> CacheCounters | None:
             continue
         name = head.removesuffix("_total")
         sums[name] = sums.get(name, 0.0) + value
-    for server, (hits, asked, inside) in COUNTERS.items():
+    for hits, asked, inside in COUNTERS:
         if hits in sums and asked in sums:
             found = sums[hits]
-            return CacheCounters(server.partition(",")[0], found, sums[asked] + (0.0 if inside else found))
+            if inside:
+                return CacheCounters(hits, asked, found, sums[asked])
+            return CacheCounters(hits, f"{asked} + {hits}", found, sums[asked] + found)
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["bar", "compact", "count", "duration", "mib", "percent", "plural"]
+__all__ = ["bar", "compact", "count", "duration", "mib", "milliseconds", "percent", "plural"]
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
@@ -40,6 +40,12 @@ def mib(size: float | None) -> str:
     if size is None:
         return "-"
     return f"{size:,.0f}" if size >= 100 else f"{size:.1f}"
+
+
+def milliseconds(seconds: float) -> str:
+    """Seconds as milliseconds, in three digits or more."""
+    value = 1000 * seconds
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
 
 
 def duration(seconds: float) -> str:

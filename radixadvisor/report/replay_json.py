@@ -17,7 +17,7 @@ from radixadvisor.replaying.results import Agreement, Replay, RunResult, Spread
 from radixadvisor.report.escape import mask
 from radixadvisor.report.replay_words import speedups
 
-__all__ = ["REPLAY_FILE", "SCHEMA", "to_dict", "to_json"]
+__all__ = ["REPLAY_FILE", "SCHEMA", "encoded", "to_dict", "to_json"]
 
 SCHEMA = "radixadvisor/replay/1"
 REPLAY_FILE = "replay.json"
@@ -27,15 +27,20 @@ _MOST_DIFFERENCES = 20
 
 
 def to_json(replay: Replay) -> bytes:
-    """The bytes of replay.json: ASCII, keys in a fixed order, a newline at the end."""
-    return (json.dumps(to_dict(replay), indent=2, ensure_ascii=True, allow_nan=False) + "\n").encode()
+    """The bytes of replay.json."""
+    return encoded(to_dict(replay))
+
+
+def encoded(content: dict[str, Any]) -> bytes:
+    """A result as the bytes of a file: ASCII, keys in the order given, a newline at the end."""
+    return (json.dumps(content, indent=2, ensure_ascii=True, allow_nan=False) + "\n").encode()
 
 
 def to_dict(replay: Replay) -> dict[str, Any]:
     """The replay as plain data, keys in the schema's order."""
     from radixadvisor import __version__
 
-    reasons = dict(replay.not_evaluated)
+    reasons = {**replay.not_evaluated, "endpoint": "the log was replayed on the bundled engine"}
     if replay.setup["device_name"] is None:
         reasons["setup.device_name"] = "torch names CUDA devices only"
     if replay.setup["clients"] is None:
@@ -79,6 +84,7 @@ def to_dict(replay: Replay) -> dict[str, Any]:
         ],
         "points": to_rows(thinned([run.points for run in replay.runs])),
         "notes": list(replay.notes),
+        "endpoint": None,
         "not_evaluated": reasons,
     }
 

@@ -17,7 +17,7 @@ from radixadvisor.report.replay_words import (
     times,
 )
 
-__all__ = ["HEADING", "section", "with_section"]
+__all__ = ["HEADING", "placed", "section"]
 
 HEADING = "## Measured on the bundled engine"
 
@@ -29,16 +29,16 @@ def section(replay: Replay) -> str:
     return "\n".join(_lines(replay)).rstrip("\n") + "\n"
 
 
-def with_section(report: str, replay: Replay) -> str:
-    """A skill report with the section at its end, in place of an earlier one."""
+def placed(report: str, heading: str, text: str) -> str:
+    """A report with a section at its end, in place of one that has its heading."""
     kept: list[str] = []
     inside = False
     for line in report.splitlines():
         if line.startswith("## "):
-            inside = line == HEADING
+            inside = line == heading
         if not inside:
             kept.append(line)
-    return "\n".join(kept).rstrip("\n") + "\n\n" + section(replay)
+    return "\n".join(kept).rstrip("\n") + "\n\n" + text
 
 
 def _lines(replay: Replay) -> Iterator[str]:

@@ -11,7 +11,7 @@ from rich.text import Text
 from radixadvisor.replaying.results import CONFIRMED, Replay, Spread
 from radixadvisor.report.escape import clip
 from radixadvisor.report.layout import Screen, grid
-from radixadvisor.report.numbers import compact, count, percent, plural
+from radixadvisor.report.numbers import compact, count, milliseconds, percent, plural
 from radixadvisor.report.replay_words import (
     agreement_lines,
     claim_line,
@@ -136,5 +136,4 @@ def _hits(replay: Replay, screen: Screen) -> Table:
 def _ms(spread: Spread | None, name: str) -> str:
     if spread is None:
         return "-"
-    value = 1000 * float(getattr(spread, name))
-    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
+    return milliseconds(float(getattr(spread, name)))

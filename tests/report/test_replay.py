@@ -21,7 +21,7 @@ from radixadvisor.replaying.results import (
 )
 from radixadvisor.report.layout import Screen
 from radixadvisor.report.replay_json import to_dict, to_json
-from radixadvisor.report.replay_markdown import HEADING, section, with_section
+from radixadvisor.report.replay_markdown import HEADING, placed, section
 from radixadvisor.report.replay_terminal import render
 from radixadvisor.report.replay_words import headline, quiet_line, speedups
 from tests.report.fixtures import HOSTILE
@@ -156,11 +156,11 @@ def test_terminal_lines_fit_and_nothing_of_a_log_acts(width: int) -> None:
 
 def test_the_section_replaces_its_earlier_self_and_nothing_else() -> None:
     report = "---\nname: x\n---\n\n# Title\n\nText.\n\n## Ledger\n\nRows.\n"
-    once = with_section(report, replay())
+    once = placed(report, HEADING, section(replay()))
     assert once.startswith(report)
-    assert with_section(once, replay()) == once
+    assert placed(once, HEADING, section(replay())) == once
     between = once + "\n## Notes\n\nMore.\n"
-    moved = with_section(between, replay())
+    moved = placed(between, HEADING, section(replay()))
     assert moved.count(HEADING) == 1
     assert "## Notes\n\nMore.\n\n" + HEADING in moved
 

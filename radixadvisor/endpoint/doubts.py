@@ -10,14 +10,13 @@ from radixadvisor.endpoint.identify import SGLANG, VLLM, Engine
 from radixadvisor.endpoint.metrics import CacheCounters
 from radixadvisor.endpoint.results import EndpointRow
 from radixadvisor.endpoint.server import CUT
+from radixadvisor.endpoint.timing import judged
 
 __all__ = ["warnings"]
 
 _SAME_START = 8
 """Tokens that a template's first words may give to unrelated prompts."""
 
-_ENOUGH = 3
-_FASTER = 1.2
 _LATE = 1.0
 
 _SWITCHES = {VLLM: "--enable-prompt-tokens-details", SGLANG: "--enable-cache-report"}
@@ -81,35 +80,12 @@ def _silence(answered: Sequence[EndpointRow], engine: Engine) -> Iterator[str]:
             f"The server reports no cached tokens{start}: only the times to first token show what its cache "
             "does."
         )
-        yield from _by_time(answered)
+        yield from judged(answered)
     elif silent:
         yield (
             f"{len(silent)} of {len(answered)} answers report no cached tokens; the sums leave these "
             "requests out."
         )
-
-
-def _by_time(answered: Sequence[EndpointRow]) -> Iterator[str]:
-    """Times to first token where most of the prompt should be cached against where little of it should."""
-    timed = [
-        (row.predicted / row.prompt, row.sent.ttft)
-        for row in answered
-        if row.sent.ttft is not None and row.prompt
-    ]
-    hits = [ttft for share, ttft in timed if share >= 0.5]
-    misses = [ttft for share, ttft in timed if share < 0.5]
-    if min(len(hits), len(misses)) < _ENOUGH:
-        yield (
-            f"{len(hits)} requests are predicted to hit and {len(misses)} to miss: too few of one kind to "
-            "compare their times."
-        )
-        return
-    ratio = median(misses) / median(hits)
-    verdict = "it shares prefixes" if ratio > _FASTER else "no sign that it shares prefixes"
-    yield (
-        f"Requests predicted to hit begin after {median(hits) * 1000:,.0f} ms, those predicted to miss after "
-        f"{median(misses) * 1000:,.0f} ms (medians): {verdict}."
-    )
 
 
 def _counters(counted: int | None, reported: int | None) -> Iterator[str]:

@@ -50,13 +50,13 @@ def headline(replay: EndpointReplay) -> str:
     if replay.reported is None:
         served = f" ({percent(replay.predicted / total)})" if total else ""
         return (
-            f"The server reports no cached tokens; by its engine's rules {count(replay.predicted)} of "
-            f"{count(total)} prompt tokens{served} should come from its cache."
+            f"The server reports no cached tokens; {_rules(replay)} give it {count(replay.predicted)} of "
+            f"{count(total)} prompt tokens{served}."
         )
     told = sum(row.prompt for row in replay.rows if row.sent.failure is None and row.reported is not None)
     rate = f" ({percent(replay.reported / told)})" if told else ""
     if replay.reported == replay.predicted and not replay.differences:
-        against = "exactly what its engine's rules predict, request for request"
+        against = f"exactly what {_rules(replay)} predict, request for request"
     else:
         against = f"{count(replay.predicted)} were predicted"
     share = f"{count(replay.reported)} of {count(told)} prompt tokens{rate}"
@@ -108,4 +108,12 @@ def quiet_line(replay: EndpointReplay) -> str:
     return (
         f"{failures_line(replay)}: {count(replay.predicted)} cached tokens predicted, the server {reported}"
         f"{time}{again}{ends}"
+    )
+
+
+def _rules(replay: EndpointReplay) -> str:
+    return (
+        "the rules of any prefix cache"
+        if replay.engine == "unknown"
+        else f"the rules of {NAMES[replay.engine]}"
     )

@@ -55,7 +55,7 @@ def parse_address(url: str) -> Address:
         host, port = parts.hostname, parts.port
     except ValueError:
         host, port = None, None
-    plain = given.isascii() and given.isprintable() and " " not in given
+    plain = url.isascii() and url.isprintable() and " " not in given
     if not host or not plain or parts.scheme not in ("http", "https"):
         raise UsageError(f"No server's address: {url!r}. Write http://HOST:PORT or http://HOST:PORT/v1.")
     return Address(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from radixadvisor.endpoint.compare import comparable, differences, reason, steps, zeros_told
+from radixadvisor.endpoint.compare import comparable, differences, grain_of, reason, steps, zeros_told
 from radixadvisor.endpoint.doubts import warnings
 from radixadvisor.endpoint.drive import Sent
 from radixadvisor.endpoint.identify import LLAMA, Engine
@@ -32,14 +32,15 @@ class Heard:
     Attributes:
         requests: the requests of the log that were to be sent.
         logged: their prompts in the log's tokens.
-        own: their prompts in the server's tokens; None if it does not tell them.
+        own: their prompts in the server's tokens, None for one that it does not tell; None altogether if the
+            prediction is in the log's.
         sent: what became of requests, by place; of an interrupted replay only what had ended.
         before, after: the server's counters.
     """
 
     requests: Sequence[Request]
     logged: Sequence[bytes]
-    own: Sequence[bytes] | None
+    own: Sequence[bytes | None] | None
     sent: Mapping[int, Sent]
     seconds: float
     before: CacheCounters | None
@@ -105,27 +106,30 @@ def _rows(heard: Heard, engine: Engine, *, serial: bool) -> tuple[EndpointRow, .
     places = sorted(heard.sent)
     sent = dict(zip(places, zeros_told([heard.sent[place] for place in places], engine), strict=True))
     # What arrives later finds what was computed before: the order of the attempts that were answered counts.
-    served = sorted(
-        (place for place in places if _computed(sent[place])), key=lambda place: sent[place].begun
-    )
-    prompts = heard.logged if heard.own is None else heard.own
-    in_log = [_prompt(heard, heard.logged, place, engine, sent[place]) for place in served]
-    in_own = [_prompt(heard, prompts, place, engine, sent[place]) for place in served]
+    known: dict[int, bytes] = {}
+    for place in sorted(places, key=lambda place: sent[place].begun):
+        tokens = heard.logged[place] if heard.own is None else heard.own[place]
+        if tokens is not None and _computed(sent[place]):
+            known[place] = tokens
+    served = list(known)
+    in_log = [_prompt(heard, heard.logged[place], place, engine, sent[place]) for place in served]
+    in_own = [_prompt(heard, known[place], place, engine, sent[place]) for place in served]
     logged = dict(zip(served, shared_tokens(in_log), strict=True))
     expected = dict(zip(served, expected_hits(in_own, engine), strict=True))
+    grain = grain_of(list(sent.values()), engine)
     rows = []
     for place in places:
         one, found = sent[place], expected.get(place)
         rows.append(
             EndpointRow(
                 id=heard.requests[place].id,
-                prompt=len(prompts[place]) // TOKEN_BYTES,
+                prompt=found.prompt if found else len(heard.logged[place]) // TOKEN_BYTES,
                 logged=logged.get(place, 0),
                 shared=found.shared if found else 0,
                 bound=found.bound if found else 0,
                 predicted=found.cached if found else 0,
                 reported=one.counts.cached,
-                reason=reason(found, one, engine, serial=serial) if found else "",
+                reason=reason(found, one, engine, serial=serial, grain=grain),
                 sent=one,
             )
         )
@@ -137,10 +141,10 @@ def _computed(sent: Sent) -> bool:
     return sent.failure in (None, CUT, TIMEOUT)
 
 
-def _prompt(heard: Heard, prompts: Sequence[bytes], place: int, engine: Engine, sent: Sent) -> Prompt:
+def _prompt(heard: Heard, tokens: bytes, place: int, engine: Engine, sent: Sent) -> Prompt:
     """All requests go to one model: only what is sent with each splits the cache, which llama.cpp ignores."""
     namespace = "" if engine.name == LLAMA else repr(heard.requests[place].namespace)
-    return Prompt(prompts[place], namespace, sent.counts.completion or 0)
+    return Prompt(tokens, namespace, sent.counts.completion or 0)
 
 
 def _first_tokens(answered: Sequence[EndpointRow]) -> dict[str, Spread | None]:

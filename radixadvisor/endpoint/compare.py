@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from math import gcd
 
 from radixadvisor.endpoint.drive import Sent
-from radixadvisor.endpoint.identify import LLAMA, Engine
+from radixadvisor.endpoint.identify import LLAMA, UNKNOWN, Engine
 from radixadvisor.endpoint.predict import Expected
 from radixadvisor.endpoint.results import Difference, EndpointRow, Step
 
-__all__ = ["comparable", "differences", "reason", "steps", "zeros_told"]
+__all__ = ["comparable", "differences", "grain_of", "reason", "steps", "zeros_told"]
+
+_SMALLEST_PAGE = 4
 
 
 def zeros_told(sent: Sequence[Sent], engine: Engine) -> list[Sent]:
@@ -29,12 +32,32 @@ def zeros_told(sent: Sequence[Sent], engine: Engine) -> list[Sent]:
     ]
 
 
-def reason(expected: Expected, sent: Sent, engine: Engine, *, serial: bool) -> str:
+def grain_of(sent: Sequence[Sent], engine: Engine) -> int:
+    """The page of a cache whose engine is not known, if all that it reports are multiples of one; else 1."""
+    told = {one.counts.cached for one in sent if one.counts.cached}
+    common = gcd(*told) if engine.name == UNKNOWN and len(told) > 1 else 1
+    return common if common >= _SMALLEST_PAGE else 1
+
+
+def reason(
+    expected: Expected | None, sent: Sent, engine: Engine, *, serial: bool = True, grain: int = 1
+) -> str:
     """Why a request's reported cached tokens are not the predicted ones; empty if they are, or if nothing is
     reported.
+
+    Args:
+        expected: None where nothing could be predicted.
+        sent: what the server answered.
+        engine: whose rules were followed.
+        serial: one request was sent after the other.
+        grain: what all that the server reports are multiples of.
     """
     counts = sent.counts
-    if sent.failure is not None or counts.cached is None or counts.cached == expected.cached:
+    if sent.failure is not None or counts.cached is None:
+        return ""
+    if expected is None:
+        return "template: the server does not tell this prompt's tokens" if counts.cached else ""
+    if counts.cached == expected.cached:
         return ""
     if counts.prompt is not None and counts.prompt != expected.prompt:
         return "template: the server makes other tokens of the prompt"
@@ -48,6 +71,8 @@ def reason(expected: Expected, sent: Sent, engine: Engine, *, serial: bool) -> s
         return "slots: the server chose or kept another sequence"
     if engine.name == LLAMA:
         return "slots, in flight: another one was free, or what it shares was not computed yet"
+    if grain > 1 and counts.cached == expected.cached - expected.cached % grain:
+        return f"pages: the server shares whole ones of {grain} tokens"
     if counts.cached > expected.cached:
         return "pages: the server shares smaller pieces than predicted"
     if not serial:

@@ -31,6 +31,9 @@ _OWN = frozenset(
 )
 """Fields that the replay sets itself."""
 
+_UNTOLD = 0.2
+"""Share of prompts, from the first on, whose tokens a server may keep to itself."""
+
 Progress = Callable[[int, int], None]
 """Called with the requests that have ended so far, and those there are."""
 
@@ -131,12 +134,15 @@ def _body(request: Request, model: str, output: int, options: EndpointOptions) -
 
 def _own_tokens(
     server: Server, engine: Engine, model: str, bodies: Sequence[Mapping[str, Any]]
-) -> list[bytes] | None:
-    """All prompts in the server's tokens; None unless it tells each."""
-    found = []
+) -> list[bytes | None] | None:
+    """The prompts in the server's tokens, None for one that it does not tell (its template may refuse it);
+    None altogether if it tells few of them.
+    """
+    found: list[bytes | None] = []
+    untold = 0
     for body in bodies:
-        tokens = tokens_of(server, engine, model, body)
-        if tokens is None:
+        found.append(tokens_of(server, engine, model, body))
+        untold += found[-1] is None
+        if untold > len(found) * _UNTOLD:
             return None
-        found.append(tokens)
     return found

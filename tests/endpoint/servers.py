@@ -37,7 +37,8 @@ class Board:
     """How a server behaves, and what it saw.
 
     ``page`` is that of its cache; ``report`` whether it tells cached tokens; ``zeros`` whether also where
-    there are none; ``tell_tokens`` whether it tokenizes as vLLM does; ``hold`` how long it hangs.
+    there are none; ``tell_tokens`` whether it tokenizes as vLLM does, all but the message
+    ``untold``; ``hold`` how long it hangs.
     """
 
     script: Script = fine
@@ -45,6 +46,7 @@ class Board:
     report: bool = True
     zeros: bool = False
     tell_tokens: bool = True
+    untold: str = ""
     metrics: bool = True
     models: tuple[str, ...] | None = ("served",)
     hold: float = 1.0
@@ -104,7 +106,7 @@ class Handler(BaseHTTPRequestHandler):
         board = self.board
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if self.path == "/tokenize":
-            if board.tell_tokens:
+            if board.tell_tokens and body["messages"][-1]["content"] != board.untold:
                 self._json(200, {"tokens": list(tokens_of(body))})
             else:
                 self._json(404, {})

@@ -157,6 +157,16 @@ def test_other_token_counts_are_a_template(replayed: Replayed) -> None:
     assert any("Token counts disagree for 6 of 6" in warning for warning in found.warnings)
 
 
+def test_a_prompt_whose_tokens_are_not_told_is_not_predicted(replayed: Replayed) -> None:
+    with serving(Board(untold="q6")) as board:
+        found = replayed(board, 10)
+    assert (found.tokenizer, found.answered) == ("server", 10)
+    assert [row.predicted == row.reported for row in found.rows] == [number != 6 for number in range(10)]
+    (difference,) = found.differences
+    assert (difference.requests, difference.reason.partition(":")[0]) == (1, "template")
+    assert difference.tokens == found.rows[6].reported == (found.reported or 0) - found.predicted
+
+
 def test_a_cut_stream_may_have_filled_the_cache(replayed: Replayed) -> None:
     script = lambda message, attempt: "cut" if message == "q0" and attempt == 0 else "ok"  # noqa: E731
     with serving(Board(script=script)) as board:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 
-from radixadvisor.endpoint.drive import NOT_SENT
+from radixadvisor.endpoint.drive import LOST_IN_A_ROW, NOT_SENT
 from radixadvisor.endpoint.identify import SGLANG, VLLM, Engine
 from radixadvisor.endpoint.metrics import CacheCounters
 from radixadvisor.endpoint.results import EndpointRow
@@ -111,7 +111,9 @@ def _trouble(rows: Sequence[EndpointRow], late: float) -> Iterator[str]:
     if failures.get(CUT):
         yield "Cut streams may have left their prompt in the cache: requests sent again then hit more."
     if unsent := sum(row.sent.failure == NOT_SENT for row in rows):
-        yield f"The server stopped answering: {unsent} requests were not sent any more."
+        yield f"The server was given up after {LOST_IN_A_ROW} requests in a row: {unsent} were not sent any more."
+    if failures.get("401") or failures.get("403"):
+        yield "The server refuses the key, or wants one: name its variable with --api-key-env."
     if late > _LATE:
         yield f"The load fell behind the log's times: a tenth of it was sent {late:,.1f} s late or more."
 

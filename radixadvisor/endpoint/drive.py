@@ -15,13 +15,15 @@ from radixadvisor.endpoint.answers import NO_COUNTS, Counts
 from radixadvisor.endpoint.patience import DEFAULT, Patience
 from radixadvisor.endpoint.server import NO_CONNECTION, TIMEOUT, Attempt
 
-__all__ = ["NOT_SENT", "Call", "Load", "Sent", "send_all"]
+__all__ = ["LOST_IN_A_ROW", "NOT_SENT", "Call", "Load", "Sent", "send_all"]
 
 NOT_SENT = "not sent"
 """The failure of requests that were still to come when the server was given up."""
 
 _MOST_OPEN = 512
-_LOST_IN_A_ROW = 8
+LOST_IN_A_ROW = 8
+_LOST = frozenset({NO_CONNECTION, TIMEOUT, "401", "403", "404"})
+"""Failures of a server rather than of a request."""
 
 
 class Asked(Protocol):
@@ -80,9 +82,9 @@ def send_all(
 ) -> list[Sent]:
     """Send all calls, in their order; the outcome of each, in the same order.
 
-    Once 8 requests in a row are lost to a server that does not answer, however often each was tried, it is
-    given up, and the rest is not sent. ``done`` gets each outcome when it is there, so that an interrupted
-    replay keeps what it has.
+    Once 8 requests in a row are lost to a server that does not answer, however often each was tried, or that
+    lets nobody in, it is given up, and the rest is not sent. ``done`` gets each outcome when it is there, so
+    that an interrupted replay keeps what it has.
     """
     began = monotonic()
     stop, dead = threading.Event(), threading.Event()
@@ -110,8 +112,8 @@ def send_all(
         if isinstance(sent, BaseException):
             raise sent
         found[place] = sent
-        lost = lost + 1 if sent.failure in (NO_CONNECTION, TIMEOUT) else 0
-        if lost >= _LOST_IN_A_ROW:
+        lost = lost + 1 if sent.failure in _LOST else 0
+        if lost >= LOST_IN_A_ROW:
             dead.set()
         if done is not None:
             done(sent)

@@ -183,7 +183,23 @@ def test_a_dead_server_ends_the_replay(replayed: Replayed) -> None:
     assert found.answered == 5
     assert found.failed["no connection"] + found.failed[NOT_SENT] == 95
     assert sum(board.attempts.values()) < 40
-    assert any(warning.startswith("The server stopped answering") for warning in found.warnings)
+    assert any(warning.startswith("The server was given up") for warning in found.warnings)
+
+
+@pytest.mark.parametrize("behaviour", ["401", "403", "404"])
+def test_a_server_that_lets_nobody_in_is_given_up(behaviour: str, replayed: Replayed) -> None:
+    with serving(Board(script=always(behaviour))) as board:
+        found = replayed(board, 50)
+    assert (len(found.rows), found.answered) == (50, 0)
+    assert sum(board.attempts.values()) < 12
+    assert any("--api-key-env" in warning for warning in found.warnings) == (behaviour != "404")
+
+
+def test_a_server_that_recovers_is_not_given_up(replayed: Replayed) -> None:
+    script = lambda message, attempt: "ok" if int(message[1:]) % 8 == 0 else "404"  # noqa: E731
+    with serving(Board(script=script)) as board:
+        found = replayed(board, 32)
+    assert (found.answered, found.failed) == (4, {"404": 28})
 
 
 def test_requests_keep_to_a_number_in_flight(replayed: Replayed) -> None:

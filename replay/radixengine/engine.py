@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import isnan, nan
 
 import numpy as np
 
@@ -119,6 +120,10 @@ class Engine:
             if job.rid in refused or job.rid in scheduler.records
         )
         outputs = {job.rid: measured.output(job.rid, output_tokens(job)) for job in fit}
+        for record in records:
+            # An interrupt came between the end of a request and the note of its last step.
+            if not isnan(record.finished) and record.emitted > len(outputs[record.rid][1]):
+                record.finished = nan
         return EngineRun(
             records=records,
             outputs={rid: tokens for rid, (tokens, _, _) in outputs.items()},

@@ -56,9 +56,12 @@ class Measured:
         )
 
     def output(self, rid: int, limit: int) -> tuple[bytes, NDArray[Any], NDArray[Any]]:
-        """(packed tokens, gaps, times) of a request that wanted ``limit`` tokens."""
+        """(packed tokens, gaps, times) of a request that wanted ``limit`` tokens: as many of each, also if an
+        interrupt came while a step was taken in.
+        """
         tokens, gaps, times = (
-            np.concatenate([np.empty(0, kind), *series.get(rid, [])])[:limit]
+            np.concatenate([np.empty(0, kind), *series.get(rid, [])])
             for series, kind in ((self._tokens, "i4"), (self._gaps, "f4"), (self._times, "f8"))
         )
-        return tokens.astype("<i4").tobytes(), gaps.astype("f4"), times
+        count = min(limit, len(tokens), len(gaps), len(times))
+        return tokens[:count].astype("<i4").tobytes(), gaps[:count].astype("f4"), times[:count]

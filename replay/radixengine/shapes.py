@@ -27,7 +27,8 @@ class ModelShape:
     normalised per head before RoPE (Qwen3). ``tied``: the head shares the embedding's weights.
 
     Raises:
-        ValueError: a dimension is below 1, the heads are no multiple of the KV heads, or ``head_dim`` is odd.
+        ValueError: a dimension is below 1, the heads are no multiple of the KV heads, ``head_dim`` is odd, or
+            the vocabulary is a single token.
     """
 
     name: str
@@ -55,6 +56,8 @@ class ModelShape:
             raise ValueError(f"{self.name}: {self.heads} heads are no multiple of {self.kv_heads} KV heads")
         if self.head_dim % 2:
             raise ValueError(f"{self.name}: RoPE needs an even head_dim, got {self.head_dim}")
+        if self.vocab < 2:
+            raise ValueError(f"{self.name}: a vocabulary of one token leaves nothing to choose")
 
     @property
     def linear_params(self) -> int:

@@ -11,7 +11,9 @@ from radixengine.attention import BACKENDS, attention_named
 from radixengine.attention.base import Extend, Layout
 from radixengine.linear import Linear
 from radixengine.memory import KVMemory
+from radixengine.model_config import shape_of
 from radixengine.shapes import ModelShape
+from radixengine.weights import from_tensors
 
 from tests.engine.models import ARCHITECTURES, pair
 
@@ -61,6 +63,48 @@ def test_logits_equal_those_of_transformers_within_1e4(name: str, backend: str) 
                     attention.plan(layout),
                     torch.tensor([0]),
                 )
+            )
+    torch.testing.assert_close(torch.cat(found), expected, atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("heads", "kv_heads", "head_dim", "layers", "vocab"),
+    [(4, 4, 64, 1, 7), (6, 1, 96, 1, 50), (2, 2, 128, 3, 2), (5, 5, 2, 1, 7), (1, 1, 16, 1, 33)],
+)
+def test_logits_of_odd_shapes(
+    backend: str, heads: int, kv_heads: int, head_dim: int, layers: int, vocab: int
+) -> None:
+    """A prompt behind a prefix, then one decoded token."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(heads)
+    config = LlamaConfig(
+        vocab_size=vocab,
+        hidden_size=60,
+        intermediate_size=33,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        num_key_value_heads=kv_heads,
+        head_dim=head_dim,
+        initializer_range=0.3,
+    )
+    model = LlamaForCausalLM(config).eval()
+    decoder = from_tensors(shape_of(config.to_dict(), "odd"), model.state_dict())
+    tokens = torch.randint(0, vocab, (90,))
+    memory = KVMemory(decoder.shape, 100, decoder.device, decoder.dtype)
+    attention = attention_named(backend, memory)
+    decoder.prepare(90)
+    slots = np.random.default_rng(3).permutation(100).astype(np.int32)[:90]
+    found = []
+    with torch.inference_mode():
+        expected = model(tokens[None]).logits[0]
+        for start, end in pairwise([0, 40, 89, 90]):
+            extends = (Extend(end - start, slots[:start]),) if end < 90 else ()
+            layout = Layout(extends, () if extends else (slots,), slots[start:end])
+            where, at = memory.index(layout.slots), torch.arange(start, end)
+            found.append(
+                decoder.forward(tokens[start:end], at, where, memory, attention, attention.plan(layout))
             )
     torch.testing.assert_close(torch.cat(found), expected, atol=1e-4, rtol=0)
 

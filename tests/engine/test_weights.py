@@ -120,6 +120,7 @@ def test_configs_of_both_generations_are_understood() -> None:
         ({"layers": 0}, "layers must be at least 1"),
         ({"kv_heads": 3}, "4 heads are no multiple of 3 KV heads"),
         ({"head_dim": 7}, "even head_dim"),
+        ({"vocab": 1}, "a vocabulary of one token"),
     ],
 )
 def test_impossible_shapes_are_refused(change: dict[str, int], message: str) -> None:

@@ -111,7 +111,7 @@ def _trouble(rows: Sequence[EndpointRow], late: float) -> Iterator[str]:
     if failures.get(CUT):
         yield "Cut streams may have left their prompt in the cache: requests sent again then hit more."
     if unsent := sum(row.sent.failure == NOT_SENT for row in rows):
-        yield f"The server was given up after {LOST_IN_A_ROW} requests in a row: {unsent} were not sent any more."
+        yield f"The server was given up after {LOST_IN_A_ROW} requests in a row: {unsent} were not sent."
     if failures.get("401") or failures.get("403"):
         yield "The server refuses the key, or wants one: name its variable with --api-key-env."
     if late > _LATE:

@@ -139,6 +139,9 @@ class Handler(BaseHTTPRequestHandler):
         elif behaviour == "hang":
             board.closing.wait(board.hold)
             self._drop()
+        elif behaviour == "late":
+            board.closing.wait(board.hold)
+            self._stream(OK, body, message)
         elif behaviour == "dribbled headers":
             for letter in b"HTTP/1.1 200 OK\r\nX-Slow: " + b"x" * 1000:
                 self.connection.sendall(bytes([letter]))

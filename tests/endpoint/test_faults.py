@@ -49,6 +49,13 @@ def test_a_failed_attempt_is_made_good_and_counted(behaviour: str, failure: str,
     assert any("Cut streams" in warning for warning in found.warnings) == (behaviour == "cut")
 
 
+def test_a_slow_prefill_is_waited_for(replayed: Replayed) -> None:
+    with serving(Board(script=always("late"), hold=0.5)) as board:
+        found = replayed(board, 2, patience=replace(QUICK, connect=0.2))
+    assert (found.answered, found.retried) == (2, {})
+    assert all(row.sent.ttft is not None and row.sent.ttft >= 0.5 for row in found.rows)
+
+
 @pytest.mark.parametrize("behaviour", ["400", "401", "404", "422"])
 def test_what_cannot_be_better_is_not_tried_again(behaviour: str, replayed: Replayed) -> None:
     script = lambda message, attempt: behaviour if message == "q1" else "ok"  # noqa: E731

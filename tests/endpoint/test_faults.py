@@ -182,6 +182,18 @@ def test_a_cut_stream_may_have_filled_the_cache(replayed: Replayed) -> None:
     assert not any(warning.startswith("The cache was warm") for warning in found.warnings)
 
 
+@pytest.mark.parametrize(("behaviour", "stored"), [("cut", True), ("slow body", True), ("500", False)])
+def test_a_request_that_was_lost_may_have_filled_the_cache(
+    behaviour: str, stored: bool, replayed: Replayed
+) -> None:
+    script = lambda message, attempt: behaviour if message == "q0" else "ok"  # noqa: E731
+    with serving(Board(script=script)) as board:
+        found = replayed(board, 4, patience=replace(QUICK, retries=0, timeout=0.5))
+    assert found.answered == 3
+    assert [row.reported for row in found.rows[1:]] == [row.predicted for row in found.rows[1:]]
+    assert (found.rows[1].predicted > 0) == stored
+
+
 def test_a_dead_server_ends_the_replay(replayed: Replayed) -> None:
     script = lambda message, attempt: "ok" if int(message[1:]) < 5 else "reset"  # noqa: E731
     with serving(Board(script=script)) as board:

@@ -176,7 +176,7 @@ class Handler(BaseHTTPRequestHandler):
             self._send(200, b"<html>a proxy's page</html>", "text/html")
         else:
             self._events(behaviour, said, usage)
-            if behaviour in ("slow body", "cut", "bad event", "error event"):
+            if behaviour in ("slow body", "cut", "unfinished", "bad event", "error event"):
                 return
         with board.lock:
             board.done[message] += 1
@@ -197,7 +197,7 @@ class Handler(BaseHTTPRequestHandler):
             self._chunk('{"choices": [')
         elif behaviour == "error event":
             self._chunk('{"error": {"message": "out of memory"}}')
-        else:
+        elif behaviour != "unfinished":
             self._chunk(json.dumps({"choices": [{"delta": {}, "finish_reason": "stop"}]}))
             if usage is not None:
                 self._chunk(json.dumps({"choices": [], "usage": usage}))

@@ -24,6 +24,7 @@ KINDS = {
     "dribbled headers": "timeout",
     "slow body": "timeout",
     "cut": "cut stream",
+    "unfinished": "cut stream",
     "bad event": "unreadable event",
     "error event": "error in the stream",
     "not json": "unreadable event",
@@ -46,7 +47,7 @@ def test_a_failed_attempt_is_made_good_and_counted(behaviour: str, failure: str,
     assert board.attempts == Counter(dict.fromkeys(messages(3), 2))
     assert all(row.sent.attempts == 2 for row in found.rows)
     assert any("3 attempts failed" in warning for warning in found.warnings)
-    assert any("Cut streams" in warning for warning in found.warnings) == (behaviour == "cut")
+    assert any("Cut streams" in warning for warning in found.warnings) == (failure == "cut stream")
 
 
 def test_a_slow_prefill_is_waited_for(replayed: Replayed) -> None:

@@ -138,6 +138,21 @@ def test_of_a_prompt_sent_twice_the_last_token_is_computed(model: Path, tmp_path
     assert again.warnings[0].startswith("The cache was warm")
 
 
+@pytest.mark.parametrize(("words", "back"), [(90, False), (20, True)])
+def test_a_slot_that_mostly_fits_is_overwritten(words: int, back: bool, model: Path, tmp_path: Path) -> None:
+    def line(name: str) -> str:
+        messages = [{"role": "user", "content": "same " * words + f"{name} " * 50}]
+        return json.dumps({"model": "m", "messages": messages}) + "\n"
+
+    log = tmp_path / "log.jsonl"
+    log.write_text(line("red") + line("blue") + line("red"))
+    with llama(model) as url:
+        found = replayed(url, log, 3)
+    check_account(found)
+    assert [row.reported for row in found.rows] == [row.predicted for row in found.rows]
+    assert (found.rows[2].reported == found.rows[2].prompt - 1) == back, "host memory has what a slot gave up"
+
+
 def test_clients_side_by_side_lose_nothing(model: Path) -> None:
     with llama(model, slots=2) as url:
         found = replayed(url, SAMPLES / "agent-tools.jsonl", 20, clients=5)

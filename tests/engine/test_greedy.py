@@ -78,6 +78,11 @@ def check(name: str, setup: Setup, backend: str = "auto") -> EngineRun:
     hits = sum(record.matched for record in run.records)
     assert bool(hits) == setup.cache
     assert bool(run.evicted_tokens) == (setup.cache and setup.small)
+    assert bool(run.loaded_tokens) == (setup.cache and setup.small and setup.host)
+    chunks = [rid for step in run.schedule for rid, _, _ in step.prefill]
+    assert len(chunks) > len(set(chunks))
+    largest = max(sum(tokens for _, _, tokens in step.prefill) for step in run.schedule)
+    assert 64 * (setup.chunk > 64) < largest <= setup.chunk
     simulated = simulate_recorded(jobs, options, run)
     assert [record.matched for record in simulated] == [record.matched for record in run.records]
     return run
@@ -97,6 +102,15 @@ def test_outputs_of_every_architecture_from_a_small_pool(name: str, cache: bool)
 
 def test_the_reference_backend_gives_the_same_outputs() -> None:
     check("qwen3", Setup(True, "dfs-weight", 64, 16, host=True, small=True), backend="sdpa")
+
+
+def test_the_policies_really_serve_in_different_orders() -> None:
+    """With equal outputs, what tells them apart is the order in which prompts are computed."""
+    orders = set()
+    for policy in ("fcfs", "lpm", "dfs-weight"):
+        run = check("llama", Setup(True, policy, 256, 1, host=False, small=True))
+        orders.add(tuple(rid for step in run.schedule for rid, _, _ in step.prefill))
+    assert len(orders) == 3
 
 
 def test_kv_that_went_through_the_host_gives_the_same_outputs() -> None:

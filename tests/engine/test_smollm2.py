@@ -101,7 +101,7 @@ def test_the_same_greedy_tokens_as_transformers(
     decoder: Decoder, jobs: list[Job], expected: dict[int, bytes], cache: Any, in_flight: int | None
 ) -> None:
     scheduler = SchedulerConfig(policy="lpm", chunk_tokens=32)
-    run = Engine(decoder, EngineOptions(4096, cache, scheduler=scheduler, threads=2, debug=True)).run(
+    run = Engine(decoder, EngineOptions(4096, cache, scheduler=scheduler, threads=1, debug=True)).run(
         jobs, in_flight=in_flight
     )
     assert run.outputs == expected

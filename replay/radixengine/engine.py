@@ -65,8 +65,8 @@ class Engine:
     ) -> EngineRun:
         """Serve the jobs from an empty cache.
 
-        Each decodes greedily up to ``max_new`` tokens (default: the length of its ``output``; the recorded
-        output itself is not forced). What is generated enters the cache. A job whose tokens or positions the
+        Each decodes greedily ``max_new`` tokens (default: the length of its ``output``; the recorded output
+        itself is not forced, and no token ends it sooner). What is generated enters the cache. A job whose tokens or positions the
         model does not have is refused; the reason is in its record.
 
         Args:

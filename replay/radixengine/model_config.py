@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 from radixengine.shapes import Llama3Scaling, ModelShape
@@ -18,14 +19,15 @@ def shape_of(config: Mapping[str, Any], name: str) -> ModelShape:
     """The shape that ``config`` (config.json, parsed) describes.
 
     Raises:
-        ModelError: another architecture, or a feature that would change what is computed.
+        ModelError: another architecture, a feature that would change what is computed, or values that make
+            no shape.
     """
     kind = config.get("model_type")
     if kind not in _KINDS:
         raise ModelError(f"{name} is a {kind!r} model; this engine runs {', '.join(_KINDS)}.")
-    _refuse(config, name, kind)
-    theta, scaling = _rope(config, name)
     try:
+        _refuse(config, name, kind)
+        theta, scaling = _rope(config, name)
         heads = int(config["num_attention_heads"])
         return ModelShape(
             name=name,
@@ -38,7 +40,7 @@ def shape_of(config: Mapping[str, Any], name: str) -> ModelShape:
             vocab=int(config["vocab_size"]),
             rope_theta=theta,
             rope_scaling=scaling,
-            norm_eps=float(config.get("rms_norm_eps", 1e-6)),
+            norm_eps=_positive(config.get("rms_norm_eps", 1e-6)),
             qkv_bias=kind == "qwen2",
             qk_norm=kind == "qwen3",
             tied=bool(config.get("tie_word_embeddings", False)),
@@ -46,6 +48,8 @@ def shape_of(config: Mapping[str, Any], name: str) -> ModelShape:
         )
     except KeyError as error:
         raise ModelError(f"The config of {name} lacks {error}.") from error
+    except (TypeError, ValueError, ArithmeticError, AttributeError) as error:
+        raise ModelError(f"The config of {name} makes no shape: {error}.") from error
 
 
 def _refuse(config: Mapping[str, Any], name: str, kind: str) -> None:
@@ -62,15 +66,22 @@ def _refuse(config: Mapping[str, Any], name: str, kind: str) -> None:
 def _rope(config: Mapping[str, Any], name: str) -> tuple[float, Llama3Scaling | None]:
     """Base and scaling, from ``rope_parameters`` or from the older ``rope_theta`` and ``rope_scaling``."""
     given = config.get("rope_parameters") or config.get("rope_scaling") or {}
-    theta = float(given.get("rope_theta") or config.get("rope_theta") or 10_000.0)
+    theta = _positive(given.get("rope_theta") or config.get("rope_theta") or 10_000.0)
     kind = given.get("rope_type") or given.get("type") or "default"
     if kind == "default":
         return theta, None
     if kind != "llama3":
         raise ModelError(f"{name} scales RoPE by {kind!r}; this engine knows llama3.")
     return theta, Llama3Scaling(
-        factor=float(given["factor"]),
-        low_freq_factor=float(given["low_freq_factor"]),
-        high_freq_factor=float(given["high_freq_factor"]),
+        factor=_positive(given["factor"]),
+        low_freq_factor=_positive(given["low_freq_factor"]),
+        high_freq_factor=_positive(given["high_freq_factor"]),
         original_max_position=int(given["original_max_position_embeddings"]),
     )
+
+
+def _positive(value: Any) -> float:
+    number = float(value)
+    if not (isfinite(number) and number > 0):
+        raise ValueError(f"{value!r} is no number above 0")
+    return number

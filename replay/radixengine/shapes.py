@@ -18,6 +18,11 @@ class Llama3Scaling:
     high_freq_factor: float
     original_max_position: int
 
+    def __post_init__(self) -> None:
+        """Raises ValueError if there is nothing to blend between the two factors."""
+        if self.low_freq_factor >= self.high_freq_factor:
+            raise ValueError(f"low_freq_factor {self.low_freq_factor} is not below {self.high_freq_factor}")
+
 
 @dataclass(frozen=True, slots=True)
 class ModelShape:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import struct
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -131,17 +132,18 @@ def _layer(shape: ModelShape, at: str, take: Callable[..., Tensor]) -> Layer:
 
 
 def _read_directory(path: Path) -> tuple[dict[str, object], dict[str, Tensor]]:
+    from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    try:
-        config = json.loads((path / "config.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ModelError(f"{path} has no config.json.") from None
-    except ValueError as error:
-        raise ModelError(f"{path / 'config.json'} is not JSON: {error}.") from error
+    if not (path / "config.json").is_file():
+        raise ModelError(f"{path} has no config.json.")
+    config = _read_object(path / "config.json")
     index = path / "model.safetensors.index.json"
     if index.is_file():
-        shards = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
+        places = _read_object(index).get("weight_map")
+        if not isinstance(places, dict):
+            raise ModelError(f"{index} has no weight_map.")
+        shards = sorted({str(shard) for shard in places.values()})
     else:
         shards = [file.name for file in sorted(path.glob("*.safetensors"))]
     if not shards:
@@ -150,8 +152,21 @@ def _read_directory(path: Path) -> tuple[dict[str, object], dict[str, Tensor]]:
     for shard in shards:
         if not (path / shard).is_file():
             raise ModelError(f"{path} lacks its shard {shard}.")
-        tensors.update(load_file(path / shard))
+        try:
+            tensors.update(load_file(path / shard))
+        except SafetensorError as error:
+            raise ModelError(f"{path / shard} cannot be read: {error}.") from error
     return config, tensors
+
+
+def _read_object(path: Path) -> dict[str, object]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ModelError(f"{path} is not JSON: {error}.") from error
+    if not isinstance(found, dict):
+        raise ModelError(f"{path} holds no JSON object.")
+    return found
 
 
 def _read_gguf(path: Path) -> tuple[dict[str, object], dict[str, Tensor]]:
@@ -163,7 +178,10 @@ def _read_gguf(path: Path) -> tuple[dict[str, object], dict[str, Tensor]]:
         raise ModelError(
             f"Reading {path.name} needs: pip install transformers gguf accelerate ({error})."
         ) from error
-    model = AutoModelForCausalLM.from_pretrained(path.parent, gguf_file=path.name, dtype=torch.float32)
+    try:
+        model = AutoModelForCausalLM.from_pretrained(path.parent, gguf_file=path.name, dtype=torch.float32)
+    except (ValueError, KeyError, IndexError, NotImplementedError, struct.error) as error:
+        raise ModelError(f"{path} cannot be read: {error}.") from error
     return model.config.to_dict(), model.state_dict()
 
 

@@ -95,6 +95,50 @@ def test_what_would_be_computed_wrongly_is_refused(change: dict[str, Any], messa
         shape_of({**CONFIG, **change}, "m")
 
 
+LLAMA3 = {
+    "rope_type": "llama3",
+    "factor": 8.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 64,
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"vocab_size": None}, "makes no shape"),
+        ({"hidden_size": [64]}, "makes no shape"),
+        ({"hidden_size": 1e400}, "makes no shape"),
+        ({"num_attention_heads": 0}, "makes no shape"),
+        ({"num_key_value_heads": 3}, "makes no shape: m: 4 heads are no multiple of 3"),
+        ({"rms_norm_eps": None}, "makes no shape"),
+        ({"rms_norm_eps": -1.0}, r"-1\.0 is no number above 0"),
+        ({"rope_theta": "x"}, "makes no shape"),
+        ({"rope_scaling": 3}, "makes no shape"),
+        ({"rope_scaling": {**LLAMA3, "factor": float("nan")}}, "nan is no number above 0"),
+        ({"rope_scaling": {**LLAMA3, "high_freq_factor": 1.0}}, r"low_freq_factor 1\.0 is not below 1\.0"),
+        ({"rope_scaling": {"rope_type": "llama3", "factor": 8.0}}, "lacks 'low_freq_factor'"),
+    ],
+)
+def test_values_that_make_no_shape_are_named(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        shape_of({**CONFIG, **change}, "m")
+
+
+def test_files_that_are_broken_are_named(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("[]")
+    with pytest.raises(ModelError, match=r"config\.json holds no JSON object"):
+        load_model(tmp_path)
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
+    (tmp_path / "model.safetensors").write_bytes(b"garbage" * 10)
+    with pytest.raises(ModelError, match=r"model\.safetensors cannot be read"):
+        load_model(tmp_path)
+    (tmp_path / "model.safetensors.index.json").write_text("{}")
+    with pytest.raises(ModelError, match="has no weight_map"):
+        load_model(tmp_path)
+
+
 def test_configs_of_both_generations_are_understood() -> None:
     scaling = {
         "factor": 8.0,

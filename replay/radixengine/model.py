@@ -102,7 +102,8 @@ class Decoder:
                 q = rms_norm(qk[:, : shape.heads], (dim,), layer.q_norm, eps)
                 k = rms_norm(qk[:, shape.heads :], (dim,), layer.k_norm, eps)
                 qk = torch.cat([q, k], 1)
-            qk = torch.addcmul(qk * cos, qk.roll(dim // 2, -1), sin)
+            turned = qk.roll(dim // 2, -1)
+            qk = qk.mul_(cos).addcmul_(turned, sin)
             q, k = qk[:, : shape.heads], qk[:, shape.heads :]
             v = qkv[:, rotated:].view(rows, -1, dim)
             memory.store(number, slots, k, v)

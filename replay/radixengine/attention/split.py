@@ -61,23 +61,28 @@ class SplitAttention:
             queries = grouped[at:end].permute(1, 2, 0, 3).contiguous()
             new = [kv[at:end].transpose(0, 1)[:, None].expand_as(queries) for kv in (k, v)]
             found = _flash(queries, *new, 0.0, True)
-            out[at:end] = self._join(layer, queries, parts, found).permute(2, 0, 1, 3)
+            self._join(layer, queries, parts, found, out[at:end].permute(1, 2, 0, 3))
             at = end
         for parts in plan.decodes:
-            out[at] = self._join(layer, grouped[at][:, :, None], parts, None)[:, :, 0]
+            self._join(layer, grouped[at][:, :, None], parts, None, out[at][:, :, None])
             at += 1
         return out.view(rows, heads * dim)
 
     def _join(
-        self, layer: int, queries: Tensor, parts: list[_Part], found: tuple[Tensor, Tensor] | None
-    ) -> Tensor:
-        """Attention of ``queries`` [kv_heads, heads per KV head, tokens, dim] over all of the parts.
+        self,
+        layer: int,
+        queries: Tensor,
+        parts: list[_Part],
+        found: tuple[Tensor, Tensor] | None,
+        out: Tensor,
+    ) -> None:
+        """Put attention of ``queries`` [kv_heads, heads per KV head, tokens, dim] over all parts into ``out``.
 
         ``found``: (output, log-sum-exp of the scores) over keys that belong to them as well.
         """
         # The query heads of a KV head see the same keys, so they are its rows.
         rows = queries.flatten(1, 2)[:, None]
-        for part in parts:
+        for number, part in enumerate(parts, 1):
             keys, values = self._memory.keys[layer], self._memory.values[layer]
             if isinstance(part, slice):
                 keys, values = keys[part], values[part]
@@ -87,10 +92,13 @@ class SplitAttention:
             seen, scores = seen.view_as(queries), scores.reshape(queries.shape[:-1])
             if found is not None:
                 share = torch.sigmoid(scores - found[1])[..., None].to(seen.dtype)
+                if number == len(parts):
+                    torch.lerp(found[0], seen, share, out=out)
+                    return
                 seen, scores = torch.lerp(found[0], seen, share), torch.logaddexp(found[1], scores)
             found = seen, scores
         assert found is not None
-        return found[0]
+        out.copy_(found[0])
 
     def _parts(self, slots: NDArray[Any]) -> list[_Part]:
         """Long runs as slices, everything else in one tensor."""

@@ -66,8 +66,8 @@ class Engine:
         """Serve the jobs from an empty cache.
 
         Each decodes greedily ``max_new`` tokens (default: the length of its ``output``; the recorded output
-        itself is not forced, and no token ends it sooner). What is generated enters the cache. A job whose tokens or positions the
-        model does not have is refused; the reason is in its record.
+        itself is not forced, and no token ends it sooner). What is generated enters the cache. A job whose
+        tokens or positions the model does not have is refused; the reason is in its record.
 
         Args:
             at_arrivals: jobs come at their ``arrival`` on the engine's clock, which skips idle time;

@@ -76,7 +76,8 @@ class SplitAttention:
         found: tuple[Tensor, Tensor] | None,
         out: Tensor,
     ) -> None:
-        """Put attention of ``queries`` [kv_heads, heads per KV head, tokens, dim] over all parts into ``out``.
+        """Attention of ``queries`` [kv_heads, heads per KV head, tokens, dim] over all of the parts, put into
+        ``out`` of the same shape.
 
         ``found``: (output, log-sum-exp of the scores) over keys that belong to them as well.
         """

@@ -37,6 +37,9 @@ def require_device(device: str, again: str) -> None:
     Raises:
         UsageError: torch is not installed, or it sees no CUDA device.
     """
+    # torch swallows an interrupt that comes while it loads numpy itself, and leaves half of it loaded.
+    import numpy as np  # noqa: F401
+
     try:
         import torch
     except ImportError as error:

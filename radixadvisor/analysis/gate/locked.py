@@ -100,10 +100,12 @@ def _reason(item: Compared) -> str:
     conversations = f"{item.conversations:,} conversation{'s' * (item.conversations != 1)}"
     if item.holds:
         return f"{tokens} static tokens begin the prompts of {conversations}"
-    now = f"{item.now_tokens:,} now"
-    if item.now_tokens is None:
-        few = item.conversations < FEWEST
-        now = "not told by so few conversations now" if few else f"fewer than {LEAST} of its own text now"
+    if item.now_tokens is not None:
+        now = f"{item.now_tokens:,} now"
+    elif item.conversations < FEWEST:
+        now = "not told by so few conversations now"
+    else:
+        now = f"fewer than {LEAST} of its own text now"
     shared = "" if item.shared_tokens is None else f" after {item.shared_tokens:,} tokens"
     parts = [
         f"static prefix {tokens} tokens when locked, {now}",

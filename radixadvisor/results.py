@@ -16,6 +16,7 @@ from radixadvisor.results_advice import (
     LossRow,
     Prescription,
     ReplicaRow,
+    Settings,
     Where,
 )
 from radixadvisor.verdict import Verdict
@@ -245,3 +246,4 @@ class Analysis:
     verdict: Verdict | None = None
     applications: tuple[ApplicationRow, ...] = ()
     noise: Noise | None = None
+    settings: Settings | None = None

@@ -6,7 +6,17 @@ from dataclasses import dataclass
 
 from radixadvisor.records import EditSpec
 
-__all__ = ["Breakdown", "CheckedRule", "Finding", "LossRow", "Prescription", "ReplicaRow", "Where"]
+__all__ = [
+    "Breakdown",
+    "CheckedRule",
+    "Finding",
+    "LossRow",
+    "Prescription",
+    "ReplicaRow",
+    "SettingTrial",
+    "Settings",
+    "Where",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,3 +122,42 @@ class Breakdown:
 
     by: str
     rows: tuple[LossRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SettingTrial:
+    """A setting and the values that were tried for it, each with the share of prompt tokens served."""
+
+    chosen: str
+    rates: tuple[tuple[str, float], ...]
+
+    @property
+    def rate(self) -> float:
+        """What the chosen value serves."""
+        return dict(self.rates)[self.chosen]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What to set on SGLang, from simulations of the log with its text fixes in it if ``fixed``.
+
+    ``requests`` were served by ``clients`` from a pool of ``pool`` tokens, the card's or the user's if
+    ``pool_known``; pages one after the other from a pool that never fills. ``enough``: tokens of KV beyond
+    which a larger pool serves no more than half a point; None where sizes were not compared.
+    ``loading_pays``: a host tier is faster than computing; None where no card is named. ``route`` was tried
+    on ``replicas``, the log's or the user's if ``replicas_known``.
+    """
+
+    requests: int
+    fixed: bool
+    pool: int
+    pool_known: bool
+    clients: int
+    policy: SettingTrial
+    page: SettingTrial
+    host_ratio: SettingTrial
+    loading_pays: bool | None
+    replicas: int
+    replicas_known: bool
+    route: SettingTrial
+    enough: int | None

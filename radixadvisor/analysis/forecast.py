@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Counts = NDArray[np.int64]
 
-__all__ = ["forecast", "target_of", "told_by"]
+__all__ = ["forecast", "rewritten_requests", "target_of", "told_by"]
 
 _GOLDEN = 0.618033988749895
 """Multiples of it fill the unit interval evenly, whatever their number."""
@@ -124,7 +124,7 @@ def _workload(trace: Trace, found: Measured, advice: Advice, *, timed: bool) -> 
         fixed = Form(
             after.lengths,
             {RADIX_ENGINE: after.served, "vllm": after.served // block * block},
-            None if requests is None else _rewritten(trace, requests, after),
+            None if requests is None else rewritten_requests(trace, requests, after),
         )
     return Workload(
         given=Form(found.lengths, cached, requests),
@@ -169,7 +169,8 @@ class _Rewritten(Sequence[bytes]):
         return trace.pools[trace.pool_of[index]].prompt(segments)
 
 
-def _rewritten(trace: Trace, requests: Requests, after: Variant) -> Requests:
+def rewritten_requests(trace: Trace, requests: Requests, after: Variant) -> Requests:
+    """The columns of a log with the prompts of a variant of it."""
     lengths = list(trace.lengths)
     for position, index in enumerate(trace.order):
         lengths[index] = int(after.lengths[position])

@@ -26,6 +26,7 @@ from radixadvisor.analysis.noise import FEWEST, noise_of
 from radixadvisor.analysis.options import AnalyzeOptions
 from radixadvisor.analysis.reported import doubts, reported_by
 from radixadvisor.analysis.serving import replica_range, with_serving
+from radixadvisor.analysis.settings import settings_of
 from radixadvisor.ingest import Log, no_usable_input, read_log
 from radixadvisor.results import Analysis, HitCount, HitRates, Hits, LedgerRow, Totals
 from radixadvisor.trace import Trace, build_trace
@@ -99,6 +100,13 @@ def analyze_trace(trace: Trace, log: Log, options: AnalyzeOptions) -> Analysis:
     missing |= left_out
     prediction, unknown = forecast(trace, found, advice, options, target)
     missing |= unknown
+    settings = None
+    if options.advice:
+        settings = settings_of(trace, found, advice, rows, prediction, options.setting())
+        if settings is None:
+            missing["settings"] = "the log is not one of an engine that its users set up"
+    else:
+        missing["settings"] = "left out by --no-advice"
     reported = reported_by(trace, found)
     applications = applications_of(trace)
     noise = noise_of(trace, found)
@@ -144,6 +152,7 @@ def analyze_trace(trace: Trace, log: Log, options: AnalyzeOptions) -> Analysis:
         by=None if options.by is None else breakdown(trace, found, options.by),
         applications=rows_of(trace, applications, headline),
         noise=noise,
+        settings=settings,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -100,6 +101,20 @@ def analyze(
     no_advice: Annotated[
         bool, typer.Option("--no-advice", help="Measure only: no findings, no fixes tried.")
     ] = False,
+    skill_dir: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Also write the skill report as DIR/radix-scheduler-advisor/SKILL.md, as agents load it.",
+            show_default=False,
+        ),
+    ] = None,
+    example: Annotated[
+        bool,
+        typer.Option(
+            "--example", help="Mark the skill report as a repository's example: ordinary runs then keep it."
+        ),
+    ] = False,
     json: Json = False,
     out: Out = None,
     quiet: Quiet = False,
@@ -111,7 +126,8 @@ def analyze(
     from radixadvisor.commands.output import emit, note, progress, screen
     from radixadvisor.report.write import DEFAULT_OUT, require_writable, write_reports
 
-    require_writable(out or DEFAULT_OUT)
+    for folder in (out or DEFAULT_OUT, *([] if skill_dir is None else [skill_dir])):
+        require_writable(folder)
     with progress(quiet=quiet, no_color=no_color) as report_progress:
         analysis = run(
             logs,
@@ -142,7 +158,7 @@ def analyze(
                 progress=report_progress,
             ),
         )
-    written = write_reports(analysis, out)
+    written = write_reports(analysis, out, skills=skill_dir, example=example)
     if not quiet:
         note("Wrote " + " and ".join(map(str, written.paths)) + ".")
         if written.kept is not None:

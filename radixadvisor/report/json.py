@@ -15,6 +15,7 @@ from radixadvisor.report.advice import checked_row, finding_row, fix_row
 from radixadvisor.report.escape import clip, mask
 from radixadvisor.report.prediction import prediction_row
 from radixadvisor.report.reasons import not_evaluated
+from radixadvisor.report.settings import settings_row
 from radixadvisor.report.verdict import verdict_row
 from radixadvisor.results import (
     HIT_GATE,
@@ -90,6 +91,7 @@ def to_dict(analysis: Analysis) -> dict[str, Any]:
         "prediction": prediction_row(analysis.prediction),
         "calibration": _calibration(analysis),
         "verdict": verdict_row(analysis.verdict),
+        "settings": settings_row(analysis.settings),
         "model": analysis.model,
         "kv_bytes_per_token": analysis.kv_bytes_per_token,
         "assumptions": [{"text": item.text, "effect": item.effect} for item in analysis.assumptions],
@@ -231,7 +233,5 @@ def _calibration(analysis: Analysis) -> dict[str, Any] | None:
         "reported_cached_tokens": reported,
         "predicted_cached_tokens": predicted,
         "error": _number(analysis.calibration_error),
-        "usable": None
-        if analysis.calibration_error is None
-        else abs(analysis.calibration_error) <= HIT_GATE,
+        "usable": None if analysis.calibration_error is None else abs(analysis.calibration_error) <= HIT_GATE,
     }

@@ -14,6 +14,7 @@ from radixadvisor.report.numbers import compact, count, mib, percent, plural
 from radixadvisor.report.prediction import prediction_view
 from radixadvisor.report.prediction_markdown import prediction_section
 from radixadvisor.report.reasons import remedy
+from radixadvisor.report.settings import settings_section
 from radixadvisor.report.verdict import verdict_lines, verdict_sentence
 from radixadvisor.report.view import BOUNDS, BUCKETS, View, view
 from radixadvisor.results import Analysis
@@ -61,14 +62,16 @@ def _body(shown: View) -> Iterator[str]:
     yield ""
     yield "Measured on: " + ", ".join(code(fact) for fact in shown.subject) + "."
     yield ""
-    yield from advice_section(shown)
     yield from _verdict(shown)
+    yield from advice_section(shown)
+    yield from settings_section(shown.analysis)
     yield from prediction_section(prediction_view(shown.analysis.prediction))
     yield from _hits(shown)
     yield from losses_section(shown)
     yield from _branches(shown)
     yield from _capacity(shown)
     yield from _ledger(shown)
+    yield from _watch(shown)
     yield from _check()
     yield from _notes(shown)
 
@@ -163,16 +166,46 @@ def _ledger(shown: View) -> Iterator[str]:
     yield ""
 
 
+def _watch(shown: View) -> Iterator[str]:
+    served = shown.analysis.hits.profiles.get(shown.analysis.hits.headline)
+    yield "## What to watch in production"
+    yield ""
+    hits = "" if served is None else f" This log's is {percent(served.rate)}."
+    yield (
+        "- The hit rate: cached tokens over prompt tokens, summed over requests "
+        "(`usage.prompt_tokens_details.cached_tokens` in OpenAI-compatible responses; "
+        "`sglang:cached_tokens_total` over `sglang:prompt_tokens_total`, "
+        f"`vllm:prefix_cache_hits_total` over `vllm:prefix_cache_queries_total`).{hits}"
+    )
+    yield (
+        "- KV in use by running requests, apart from KV that is only cached: finished requests free nothing, "
+        "so a token usage near 100 % is mostly evictable and no reason to add cards."
+    )
+    yield ("- TTFT of requests that miss, apart from those that hit: a good cache's median hides its misses.")
+    yield (
+        "- Evictions and retractions: where they rise while the hit rate falls, the pool is too small or the "
+        "order of prompts has changed."
+    )
+    yield ""
+
+
 def _check() -> Iterator[str]:
     yield "## Check the effect of a change"
     yield ""
-    yield "Run the same command on a log from before and from after, and compare `hits` in the two files:"
+    yield "Analyse a log from before and one from after; `diff` tells change from noise:"
     yield ""
     yield "    radixadvisor analyze before.jsonl --out before"
     yield "    radixadvisor analyze after.jsonl --out after"
+    yield "    radixadvisor diff before/report.json after/report.json"
     yield ""
-    yield "In production, compare the rate with what the engine reports: cached tokens over prompt tokens,"
-    yield "summed over requests (`usage.prompt_tokens_details.cached_tokens` in OpenAI-compatible responses)."
+    yield "Keep it: `lock` records what prompts begin with, `check` ends with 1 when they no longer do so"
+    yield "or when the hit rate falls:"
+    yield ""
+    yield "    radixadvisor lock after.jsonl -o prefix.lock"
+    yield "    radixadvisor check new.jsonl --lock prefix.lock --against after/report.json --max-drop 2"
+    yield ""
+    yield "Measure it: `radixadvisor replay after.jsonl` runs the log on the bundled engine; with"
+    yield "`--endpoint URL` the server itself serves it, and its cached tokens stand beside these figures."
     yield ""
 
 

@@ -29,6 +29,13 @@ def not_evaluated(analysis: Analysis) -> dict[str, str]:
             reasons.setdefault(name, reasons["findings"])
     if not analysis.tokenizers:
         reasons.setdefault("tokenizer", "the log holds no text: nothing was tokenized")
+    if analysis.settings is None:
+        reasons.setdefault("settings", reasons.get("findings", "nothing was simulated"))
+    else:
+        if analysis.settings.loading_pays is None:
+            reasons.setdefault("settings.loading_pays", "no card is named, or it cannot load from the host")
+        if analysis.settings.enough is None:
+            reasons.setdefault("settings.enough_tokens", "sizes of the pool were not compared")
     if analysis.noise is None:
         reasons.setdefault("noise", "nothing is known of sessions")
     if analysis.by is None:

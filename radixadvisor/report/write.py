@@ -13,7 +13,7 @@ from pathlib import Path
 from radixadvisor.errors import OutputError
 from radixadvisor.paths import replacing
 from radixadvisor.report.json import to_json
-from radixadvisor.report.markdown import EXAMPLE_MARK, to_markdown
+from radixadvisor.report.markdown import EXAMPLE_MARK, SKILL_NAME, to_markdown
 from radixadvisor.results import Analysis
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "is_example",
     "require_other",
     "require_writable",
+    "skill_path",
     "write_file",
     "write_reports",
 ]
@@ -41,11 +42,13 @@ class Written:
     kept: Path | None
 
 
-def write_reports(analysis: Analysis, out: Path | None) -> Written:
-    """Write report.json and the skill report into ``out``.
+def write_reports(
+    analysis: Analysis, out: Path | None, *, skills: Path | None = None, example: bool = False
+) -> Written:
+    """Write report.json and the skill report into ``out``, and the latter as a skill folder into ``skills``.
 
     Without an explicit folder they go to ``./outputs``; a skill report there that is marked as a repository's
-    example stays as it is, so that no ordinary run changes a committed file.
+    example stays as it is, so that no ordinary run changes a committed file. ``example`` writes that mark.
 
     Raises:
         OutputError: the folder or a file in it cannot be written.
@@ -54,9 +57,22 @@ def write_reports(analysis: Analysis, out: Path | None) -> Written:
     private = any(branch.excerpt for branch in analysis.branches)
     report = write_file(folder / REPORT_FILE, to_json(analysis), private=private)
     skill = folder / SKILL_FILE
-    if out is None and is_example(skill):
-        return Written((report,), skill)
-    return Written((report, write_file(skill, to_markdown(analysis).encode(), private=private)), None)
+    content = to_markdown(analysis, example=example).encode()
+    paths = [report]
+    if skills is not None:
+        paths.append(write_file(skill_path(skills), content, private=private))
+    if out is None and is_example(skill) and not example:
+        return Written(tuple(paths), skill)
+    return Written((*paths, write_file(skill, content, private=private)), None)
+
+
+def skill_path(folder: Path) -> Path:
+    """Where the Agent Skills format has a skill: in a folder of its name, with the file ``SKILL.md``.
+
+    ``folder`` is the one of that name, or the one that holds all skills.
+    """
+    own = folder if folder.name == SKILL_NAME else folder / SKILL_NAME
+    return own / "SKILL.md"
 
 
 def write_file(path: Path, content: bytes, *, private: bool) -> Path:

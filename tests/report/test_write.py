@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 
 import pytest
+import skills_ref
 
 import radixadvisor
 from radixadvisor.errors import OutputError
@@ -15,7 +16,8 @@ from radixadvisor.report.json import to_json
 from radixadvisor.report.markdown import to_markdown
 from radixadvisor.report.report import Report
 from radixadvisor.report.write import DEFAULT_OUT, require_writable, write_file, write_reports
-from tests.report.fixtures import ordinary
+from radixadvisor.results import Analysis
+from tests.report.fixtures import hostile, ordinary
 
 
 def mode(path: Path) -> int:
@@ -117,3 +119,33 @@ def test_the_functions_of_the_package() -> None:
     assert isinstance(report, radixadvisor.Report)
     assert report.analysis.input.requests == 3
     assert report.analysis.model == "llama-3.1-8b"
+
+
+def test_the_example_is_written_where_it_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first = write_reports(ordinary(), None, example=True)
+    assert first.kept is None
+    assert write_reports(ordinary(), None).kept == first.paths[1]
+    assert write_reports(ordinary(), None, example=True).kept is None
+    assert first.paths[1].read_text(encoding="utf-8") == to_markdown(ordinary(), example=True)
+
+
+@pytest.mark.parametrize("analysis", [ordinary(), hostile()], ids=["ordinary", "hostile"])
+@pytest.mark.parametrize("name", ["skills", "radix-scheduler-advisor"])
+def test_the_skill_folder_is_valid(name: str, analysis: Analysis, tmp_path: Path) -> None:
+    written = write_reports(analysis, tmp_path / "out", skills=tmp_path / name)
+    skill = next(path for path in written.paths if path.name == "SKILL.md")
+    assert skill.parent.name == "radix-scheduler-advisor"
+    assert skills_ref.validate(skill.parent) == []
+    assert skills_ref.read_properties(skill.parent).name == "radix-scheduler-advisor"
+    assert skill.read_text(encoding="utf-8") == to_markdown(analysis)
+    assert skill.stat().st_mode & 0o077 == 0
+
+
+def test_the_validator_sees_faults(tmp_path: Path) -> None:
+    folder = tmp_path / "another-name"
+    folder.mkdir()
+    (folder / "SKILL.md").write_text(to_markdown(ordinary()), encoding="utf-8")
+    assert skills_ref.validate(folder)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from radixadvisor.diagnose.blocks import block_rule, is_short
 from radixadvisor.diagnose.candidate import Candidate, Place
+from radixadvisor.diagnose.definitions import definitions_behind
 from radixadvisor.diagnose.items import by_name, is_permuted, items_of
 from radixadvisor.diagnose.moving import moving_messages
 from radixadvisor.diagnose.placing import place_in, shown
@@ -31,6 +32,7 @@ _FIRST_WORDS = re.compile(r"role|system|persona|you are|identity", re.IGNORECASE
 def static_behind(view: LogView) -> Iterator[Candidate]:
     """RA303: a long block of the last user turn that never changes stands behind what does."""
     yield from moving_messages(view)
+    yield from definitions_behind(view)
     least = rule("RA303").threshold("least_characters")
     for zone in view.zones:
         if zone.name != LAST or zone.permuted:

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from radixadvisor.diagnose.clusters import Cluster, cluster_requests
+from radixadvisor.diagnose.sections import DEFINITIONS, TEXT, sections_of
 from radixadvisor.diagnose.slots import Zone, zones_of
+from radixadvisor.diagnose.zones import LAST
 from radixadvisor.measure.segments import Prompt, SegmentMatch, match_segments
 from radixadvisor.records import Request
 from radixadvisor.tokens.pool import SegmentPool
@@ -74,12 +76,16 @@ class LogView:
 
     @cached_property
     def zones(self) -> tuple[Zone, ...]:
-        """The messages that applications write anew, with their templates and varying slots."""
+        """The messages that applications write anew, with their templates and varying slots.
+
+        Not those of a question with definitions of tools behind it: what varies in these are the tools.
+        """
         return tuple(
             zone
             for cluster in self.clusters
             if len(cluster.requests) > 2
             for zone in zones_of(cluster, self.request, self.conversation, self.day)
+            if not _asks_before_tools(zone)
         )
 
     def conversation(self, index: int) -> Hashable:
@@ -128,3 +134,8 @@ class LogView:
         tokens = pool.tokens if isinstance(pool, SegmentPool) else ()
         output = trace.outputs[index][:-TOKEN_BYTES]
         return Prompt(trace.segments[index], tokens, output, trace.namespace(index))
+
+
+def _asks_before_tools(zone: Zone) -> bool:
+    told = [[section.name for section in sections_of(text)] for text in zone.template.sample]
+    return zone.name == LAST and told.count([TEXT, DEFINITIONS]) > len(told) // 2

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from radixadvisor.diagnose.clusters import HEAD_ROLES, head_of
 from radixadvisor.diagnose.items import by_name, items_of
+from radixadvisor.diagnose.sections import REQUEST, TEXT, sections_of
 from radixadvisor.diagnose.zones import FIRST, find_block, zone_index
 from radixadvisor.prescribe.edits.text import Change, cut, in_zone, replaced, with_message
 from radixadvisor.records import Message, Request
@@ -72,6 +73,34 @@ def reorder_blocks(request: Request, parameters: Mapping[str, str]) -> Request:
     return in_zone(request, parameters["zone"], change)
 
 
+def order_sections(request: Request, parameters: Mapping[str, str]) -> Request:
+    """Write the sections of a message (see ``diagnose.sections``) in the order of their names, a JSON list,
+    with ``joiner`` between them. A text that lacks some is ordered too, one that has others is left alone.
+
+    Text that comes to stand behind a section without an end of its own gets a tag.
+    """
+    ranks = {name: rank for rank, name in enumerate(json.loads(parameters["order"]))}
+    ranks[REQUEST] = ranks.get(TEXT, -1)
+
+    def change(message: Message) -> Message:
+        text = message.text
+        found = sections_of(text)
+        if len(found) < 2 or any(ranks.get(section.name, -1) < 0 for section in found):
+            return message
+        pieces: list[str] = []
+        closed = True
+        for section in sorted(found, key=lambda section: ranks[section.name]):
+            piece = text[section.start : section.end].strip("\n")
+            if section.name == TEXT and pieces and not closed:
+                piece = f"{REQUEST}\n{piece}\n</{REQUEST[1:]}"
+            pieces.append(piece)
+            closed = section.closed
+        ordered = parameters["joiner"].join(pieces) + text[len(text.rstrip("\n")) :]
+        return message if ordered == text else replaced(message, 0, len(text), ordered)
+
+    return in_zone(request, parameters["zone"], change)
+
+
 def pin_front(request: Request, parameters: Mapping[str, str]) -> Request:
     """Put a block that never changes at the front of the first user turn, out of all other user turns."""
     block = parameters["block"]
@@ -118,6 +147,7 @@ def pin_message(request: Request, parameters: Mapping[str, str]) -> Request:
 
 
 EDITS = {
+    "order_sections": order_sections,
     "pin_block": pin_block,
     "pin_front": pin_front,
     "pin_message": pin_message,

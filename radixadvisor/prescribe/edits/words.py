@@ -31,6 +31,17 @@ def _heads(parameters: Mapping[str, str]) -> str:
     return "; ".join(" ".join(head.split())[:40] for head in heads)
 
 
+def _zone(parameters: Mapping[str, str]) -> str:
+    return "the system message" if parameters["zone"].startswith("head:") else "the user turn"
+
+
+def _sections(parameters: Mapping[str, str]) -> str:
+    """The names of sections, those that a text gives as they stand there."""
+    told = {"text": "the text beside them", "{definitions}": "the tools' definitions", "{json}": "the JSON"}
+    names: list[str] = json.loads(parameters["order"])
+    return "; ".join(told.get(name, name[:40]) for name in names)
+
+
 WORDS: dict[str, Callable[[Mapping[str, str]], str]] = {
     "canonical_tools": lambda of: "Write tool definitions with sorted keys",
     "cut_once": lambda of: "Cut each message once, at one length",
@@ -40,6 +51,7 @@ WORDS: dict[str, Callable[[Mapping[str, str]], str]] = {
     "full_catalogue": lambda of: f"Send all {len(json.loads(of['catalogue']))} tools in every request",
     "keep_reasoning": lambda of: "Keep the reasoning of earlier turns",
     "move_block": lambda of: f"Move {_block(of)} to {_TARGETS[of['to']]}",
+    "order_sections": lambda of: f"Write the sections of {_zone(of)} in this order: {_sections(of)}",
     "pin_block": lambda of: f"Give {_block(of)} the same text in every request",
     "pin_front": lambda of: f"Put the block that begins {of['block'][:40]!r} in front of the first user turn",
     "pin_message": lambda of: (

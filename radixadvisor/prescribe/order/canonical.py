@@ -29,7 +29,8 @@ Sorter = Callable[[List], tuple[str, ...]]
 @dataclass(frozen=True, slots=True)
 class Canonical:
     """``way``: the one that the first half of the lists prefers (``as_written`` if none beats the order that
-    they have). ``hits``: per way, tokens of the second half that an earlier list of it begins with, of ``tokens``.
+    they have). ``hits``: per way, tokens of the second half that an earlier list of it begins with, of
+    ``tokens``.
     """
 
     way: str
@@ -56,7 +57,7 @@ def by_frequency(lists: Sequence[List]) -> Sorter:
 
 
 def by_walk(lists: Sequence[List]) -> Sorter:
-    """From the root, always the branch of the greatest number of lists; what no branch holds, by frequency."""
+    """From the root, always the branch of most lists; what no branch holds, by frequency."""
     root = _Walk()
     stack = [(root, [frozenset(items) for items in lists])]
     while stack:

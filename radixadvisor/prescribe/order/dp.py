@@ -1,9 +1,9 @@
 """The best order of sections: exact over subsets, and a quick greedy one.
 
-What it costs to append section j behind the set S depends on S alone, not on the order inside it. So with f(S)
-the least cost of writing S first, f(S) = min over j of f(S - j) + cost(j | S - j). A section that those before
-it determine is appended at once: it splits nothing, and further back it could only cost more. That leaves few
-of the 2^n sets to look at.
+What it costs to append section j behind the set S depends on S alone, not on the order inside it. So with
+f(S) the least cost of writing S first, f(S) = min over j of f(S - j) + cost(j | S - j). A section that those
+before it determine is appended at once: it splits nothing, and further back it could only cost more. That
+leaves few of the 2^n sets to look at.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Either all rows have their fields in one order, and the rows are sorted; or each row has an order of its own,
 by greedy group recursion: take the value that saves most tokens where all rows with it stand together with
-that field in front, then go on inside the group without that field, and outside of it. That is the greedy form
-of the exact recursion, which tries every value. (Liu et al., Optimizing LLM Queries in Relational Data
+that field in front, then go on inside the group without that field, and outside of it. That is the greedy
+form of the exact recursion, which tries every value. (Liu et al., Optimizing LLM Queries in Relational Data
 Analytics Workloads, 2024; there with squared lengths, here with tokens saved.)
 """
 
@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
+from itertools import pairwise
 from typing import NamedTuple
 
 from radixadvisor.prescribe.order.dp import best_order
@@ -46,7 +47,7 @@ class RowOrder:
 
 
 def batch_order(table: Table) -> RowOrder:
-    """The better of the best single order of fields and an order per row, the latter only if it wins by 5 %."""
+    """The better of the best single order of fields and an order per row, which has to win by 5 %."""
     best = best_order(table)
     rows = lexicographic(table, best.order)
     single = table.tokens - best.cost
@@ -143,7 +144,7 @@ def _picks(values: Cells, lengths: Cells, rows: list[int], left: tuple[int, ...]
 def _hits(table: Table, placed: Placed) -> int:
     values, lengths = table.values.tolist(), table.lengths.tolist()
     hits = 0
-    for (above, first), (row, second) in zip(placed, placed[1:], strict=False):
+    for (above, first), (row, second) in pairwise(placed):
         for field, other in zip(first, second, strict=True):
             if field != other or values[field][above] != values[field][row]:
                 break
@@ -152,7 +153,7 @@ def _hits(table: Table, placed: Placed) -> int:
 
 
 def exact_groups(table: Table) -> int:
-    """The hits of the exact recursion over every field and value. For small tables: the cost is exponential."""
+    """The hits of the exact recursion over every field and value. The cost is exponential."""
     values, lengths = table.values.tolist(), table.lengths.tolist()
     known: dict[tuple[frozenset[int], frozenset[int]], int] = {}
 

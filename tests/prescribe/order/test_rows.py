@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 from radixadvisor.prescribe.order.dp import exact_order
 from radixadvisor.prescribe.order.rows import batch_order, exact_groups, greedy_groups, lexicographic
@@ -39,8 +40,7 @@ def test_greedy_groups_stay_within_two_percent_of_the_exact_recursion() -> None:
         assert sorted(row for row, _ in placed) == list(range(table.values.shape[1]))
         assert all(sorted(fields) == list(range(table.sections)) for _, fields in placed)
         found = sum(
-            shared(table, above, first, row, second)
-            for (above, first), (row, second) in zip(placed, placed[1:], strict=False)
+            shared(table, above, first, row, second) for (above, first), (row, second) in pairwise(placed)
         )
         best = exact_groups(table)
         assert found <= best
@@ -56,7 +56,7 @@ def test_sorted_rows_share_all_but_one_copy_of_each_beginning() -> None:
         table = random_rows(dice)
         order = tuple(dice.sample(range(table.sections), table.sections))
         rows = lexicographic(table, order)
-        hits = sum(shared(table, one, order, two, order) for one, two in zip(rows, rows[1:], strict=False))
+        hits = sum(shared(table, one, order, two, order) for one, two in pairwise(rows))
         assert hits == table.tokens - cost_of(table, order)
 
 
@@ -72,9 +72,7 @@ def test_an_order_per_row_is_taken_only_if_it_wins_by_five_percent() -> None:
         assert found.hits == (found.grouped if found.per_row else found.single)
         told = zip(found.rows, found.fields, strict=True)
         rows = list(told)
-        assert found.hits == sum(
-            shared(table, *one, *two) for one, two in zip(rows, rows[1:], strict=False)
-        )
+        assert found.hits == sum(shared(table, *one, *two) for one, two in pairwise(rows))
         taken.append(found.per_row)
     assert True in taken
     assert False in taken

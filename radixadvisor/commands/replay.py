@@ -286,14 +286,16 @@ def replay(
         options.device, " ".join(["radixadvisor replay", *([names] if names else []), "--device cpu"])
     )
 
-    from radixadvisor.analysis import open_trace
+    from radixadvisor.analysis import analyze_trace, open_trace
     from radixadvisor.commands.output import progress, stages
     from radixadvisor.replaying.conduct import replay_trace
+    from radixadvisor.replaying.decision import foreseen
 
     with progress(quiet=quiet, no_color=no_color) as shown:
         trace, log = open_trace(files, dataclasses.replace(reading, progress=shown))
     with stages(quiet=quiet, no_color=no_color) as served:
-        found = replay_trace(trace, log, options, reading.tokens(), served)
+        expected = foreseen(analyze_trace(trace, log, reading))
+        found = replay_trace(trace, log, options, reading.tokens(), served, expected)
     _write(found, folder, quiet=quiet)
     _print(found, json=json, quiet=quiet, no_color=no_color)
     if not found.complete:

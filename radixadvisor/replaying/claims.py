@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from radixadvisor.replaying.orders import GIVEN, REWRITTEN, SHUFFLED
 from radixadvisor.replaying.results import CONFIRMED, REFUTED, UNDECIDED, Claim, RunResult
 
-__all__ = ["WORTH", "claims_of"]
+__all__ = ["WORTH", "best_run", "claims_of", "settled"]
 
 WORTH = 1.1
 """From this ratio of prefill work on a change counts as a gain."""
@@ -67,19 +67,35 @@ def _ratio(name: str, gain: str, none: str, slow: RunResult, fast: RunResult) ->
     """``predicted`` is the ratio of prefill FLOPs, ``measured`` that of prefill seconds."""
     predicted = slow.predicted_flops / fast.predicted_flops
     measured = slow.prefill_seconds / fast.prefill_seconds
-    once = min(len(slow.times), len(fast.times)) == 1
-    margin = _MARGIN_OF_ONE if once else _MARGIN
-    ratio = measured / WORTH
-    outcome = CONFIRMED if (predicted >= WORTH) == (measured >= WORTH) else REFUTED
-    reason = ""
-    if slow.prefill_seconds < _SHORTEST:
-        outcome, reason = UNDECIDED, f"a prefill of {slow.prefill_seconds:.2f} s is too short to tell"
-    elif max(ratio, 1 / ratio) <= 1 + margin:
-        outcome, reason = UNDECIDED, f"within {margin:.0%} of the threshold"
-        reason += "; --repeat 3 tells more" if once else ""
+    outcome, reason = settled(predicted >= WORTH, measured, WORTH, slow, fast)
     text = gain if predicted >= WORTH else none
     names = slow.label, fast.label
     return Claim(name, text, names, "prefill seconds", predicted, measured, WORTH, outcome, reason)
+
+
+def settled(
+    pays: bool, measured: float, threshold: float, slow: RunResult, fast: RunResult
+) -> tuple[str, str]:
+    """Whether the ratio of prefill seconds of two runs lies on the side of a threshold that was foreseen, and
+    why that cannot be told.
+    """
+    once = min(len(slow.times), len(fast.times)) == 1
+    margin = _MARGIN_OF_ONE if once else _MARGIN
+    ratio = measured / threshold
+    if slow.prefill_seconds < _SHORTEST:
+        return UNDECIDED, f"a prefill of {slow.prefill_seconds:.2f} s is too short to tell"
+    if max(ratio, 1 / ratio) <= 1 + margin:
+        return UNDECIDED, f"within {margin:.0%} of the threshold" + (
+            "; --repeat 3 tells more" if once else ""
+        )
+    return (CONFIRMED if pays == (measured >= threshold) else REFUTED), ""
+
+
+def best_run(runs: Sequence[RunResult], order: str, *, cache: bool) -> RunResult | None:
+    """The complete run of an order, with the cache that of the policy expected to hit most; None if there is
+    none.
+    """
+    return _find([run for run in runs if run.complete and run.requests], order, cache=cache)
 
 
 def _hits(lpm: RunResult, fcfs: RunResult) -> Claim:

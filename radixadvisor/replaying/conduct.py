@@ -13,6 +13,7 @@ from radixadvisor.errors import UsageError
 from radixadvisor.ingest import Log
 from radixadvisor.replaying.agreement import TOLERANCES, agreement
 from radixadvisor.replaying.claims import claims_of
+from radixadvisor.replaying.decision import Foreseen, decision_of
 from radixadvisor.replaying.expected import Setting
 from radixadvisor.replaying.machine import Machine, choose_model
 from radixadvisor.replaying.measured import result_of, typical
@@ -43,9 +44,16 @@ Progress = Callable[[int, int], None]
 
 
 def replay_trace(
-    trace: Trace, log: Log, options: ReplayOptions, tokens: TokenOptions, progress: Progress | None = None
+    trace: Trace,
+    log: Log,
+    options: ReplayOptions,
+    tokens: TokenOptions,
+    progress: Progress | None = None,
+    expected: Foreseen | None = None,
 ) -> Replay:
     """Run a log on a model as ``options`` say. KeyboardInterrupt ends it with what is measured by then.
+
+    ``expected`` is the decision that the runs are to confirm or refute; None if there is none.
 
     Raises:
         UsageError: the log lacks what an option needs, or the model or the engine cannot take it.
@@ -92,6 +100,7 @@ def replay_trace(
     )
     plans = plans_of(orders, jobs, base, options)
     runs, complete = _run_all(plans, machine, options, progress)
+    decision = None if expected is None else decision_of(expected, runs)
     return Replay(
         files=tuple(log.files),
         dialect=log.dialect,
@@ -114,7 +123,7 @@ def replay_trace(
         },
         orders=tuple(infos),
         runs=runs,
-        claims=claims_of(runs),
+        claims=(*([] if decision is None else [decision]), *claims_of(runs)),
         notes=(*([choice.note] if choice.note else []), *sizing.notes, *notes),
         not_evaluated={f"orders.{name}": reason for name, reason in missing.items()},
         complete=complete,

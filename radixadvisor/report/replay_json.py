@@ -15,7 +15,7 @@ from radixadvisor.predict.points import thinned, to_rows
 from radixadvisor.replaying.measured import HIT_SHARE
 from radixadvisor.replaying.results import Agreement, Replay, RunResult, Spread
 from radixadvisor.report.escape import mask
-from radixadvisor.report.replay_words import speedups
+from radixadvisor.report.replay_words import predicted_seconds, speedups
 
 __all__ = ["REPLAY_FILE", "SCHEMA", "encoded", "to_dict", "to_json"]
 
@@ -118,6 +118,7 @@ def _run(replay: Replay, run: RunResult) -> dict[str, Any]:
         "seconds": {
             "total": _number(run.seconds),
             "prefill": _number(run.prefill_seconds),
+            "predicted_prefill": _number(predicted_seconds(replay, run)),
             "repeats": [
                 {name: _number(getattr(times, name)) for name in ("seconds", "prefill", "decode")}
                 for times in run.times
@@ -179,11 +180,14 @@ def _reasons(run: RunResult) -> Iterator[tuple[str, str]]:
         yield "throughput", "no time passed"
     if not run.cache:
         yield "speedup", "this run is what the others are compared with"
+        yield "seconds.predicted_prefill", "this run is what the others are compared with"
         yield "agreement", "this run is what the others are compared with"
     elif not run.complete:
         yield "speedup", "the run was stopped"
+        yield "seconds.predicted_prefill", "the run was stopped"
     elif not run.flops:
         yield "speedup", "no request was served"
+        yield "seconds.predicted_prefill", "no request was served"
     if run.agreement is not None and not all(isfinite(one.gap) for one in run.agreement.differences):
         yield "agreement.differences.gap", "the model's logits are no numbers there"
     if run.recorded_tokens is None:

@@ -17,6 +17,7 @@ from radixadvisor.report.replay_words import (
     claim_line,
     engine_line,
     headline,
+    predicted_seconds,
     remarks,
     speedups,
     times,
@@ -68,7 +69,7 @@ def _blocks(replay: Replay, screen: Screen) -> Iterator[RenderableType]:
 
 
 def _gains(replay: Replay, screen: Screen) -> Table:
-    table = grid("run", ">hits", ">computed", ">prefill s", ">faster", ">by FLOPs")
+    table = grid("run", ">hits", ">computed", ">prefill s", ">foreseen", ">faster", ">by FLOPs")
     for run in replay.runs:
         seconds, flops = speedups(replay, run)
         table.add_row(
@@ -76,6 +77,7 @@ def _gains(replay: Replay, screen: Screen) -> Table:
             percent(run.rate),
             compact(run.computed_tokens),
             f"{run.prefill_seconds:,.2f}",
+            "-" if (told := predicted_seconds(replay, run)) is None else f"{told:,.2f}",
             times(seconds),
             times(flops),
         )

@@ -10,6 +10,7 @@ __all__ = [
     "agreement_lines",
     "claim_line",
     "engine_line",
+    "predicted_seconds",
     "quiet_line",
     "remarks",
     "speedups",
@@ -28,6 +29,16 @@ def speedups(replay: Replay, run: RunResult) -> tuple[float | None, float | None
     if off is None or not run.cache or not (run.complete and off.complete and run.flops):
         return None, None
     return off.prefill_seconds / run.prefill_seconds, off.flops / run.flops
+
+
+def predicted_seconds(replay: Replay, run: RunResult) -> float | None:
+    """Prefill seconds foreseen: the FLOPs of the hits expected beforehand, at the rate of the run without a
+    cache; None where ``speedups`` gives none.
+    """
+    off = replay.baseline(run)
+    if off is None or speedups(replay, run)[0] is None or not off.flops:
+        return None
+    return off.prefill_seconds * run.predicted_flops / off.flops
 
 
 def quiet_line(replay: Replay) -> str:
@@ -90,7 +101,7 @@ def claim_line(claim: Claim) -> str:
     why = f"; {claim.reason}" if claim.reason else ""
     return (
         f"{claim.outcome}: {claim.text} ({claim.quantity} of {first} over {second}: predicted "
-        f"{times(claim.predicted)}, measured {times(claim.measured)}, counts from {claim.threshold:g}x{why})"
+        f"{times(claim.predicted)}, measured {times(claim.measured)}, counts from {claim.threshold:.3g}x{why})"
     )
 
 

@@ -95,8 +95,9 @@ def replay(*logs: str, **options: Any) -> Replay:
         NoUsableInput: no request is left.
         UsageError: an option cannot work, torch is missing, or the device is.
     """
-    from radixadvisor.analysis import AnalyzeOptions, open_trace
+    from radixadvisor.analysis import AnalyzeOptions, analyze_trace, open_trace
     from radixadvisor.replaying.conduct import replay_trace
+    from radixadvisor.replaying.decision import foreseen
     from radixadvisor.replaying.machine import require_device
     from radixadvisor.replaying.options import ReplayOptions
 
@@ -104,4 +105,5 @@ def replay(*logs: str, **options: Any) -> Replay:
     require_device(chosen.device, "device='cpu'")
     reading = AnalyzeOptions(limit=chosen.limit)
     trace, log = open_trace(logs, reading)
-    return replay_trace(trace, log, chosen, reading.tokens())
+    expected = foreseen(analyze_trace(trace, log, reading))
+    return replay_trace(trace, log, chosen, reading.tokens(), expected=expected)

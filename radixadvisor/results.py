@@ -19,6 +19,7 @@ from radixadvisor.results_advice import (
     Settings,
     Where,
 )
+from radixadvisor.results_order import OrderResult
 from radixadvisor.verdict import Verdict
 
 __all__ = [
@@ -246,4 +247,5 @@ class Analysis:
     verdict: Verdict | None = None
     applications: tuple[ApplicationRow, ...] = ()
     noise: Noise | None = None
+    order: OrderResult | None = None
     settings: Settings | None = None

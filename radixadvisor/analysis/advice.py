@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from radixadvisor.diagnose.ra5xx.facts import Outcome
     from radixadvisor.diagnose.view import LogView
     from radixadvisor.prescribe.counterfactual import Fix, Trial
+    from radixadvisor.results_order import OrderResult
 
     Counts = NDArray[np.int64]
 
@@ -31,8 +32,8 @@ class Advice:
 
     ``order_gain`` is computed tokens before minus after all prescriptions, per request in order of arrival;
     None where nothing was diagnosed, for the reason in ``missing``. ``trial`` holds the log with all
-    text prescriptions applied. ``serving``: by the id of a change of serving, the log as it was served and
-    with that change alone.
+    text prescriptions applied, ``order`` what the best order of sections reaches. ``serving``: by the id of a
+    change of serving, the log as it was served and with that change alone.
     """
 
     findings: tuple[Finding, ...]
@@ -42,16 +43,18 @@ class Advice:
     trial: Trial | None
     missing: dict[str, str]
     serving: dict[str, tuple[Outcome, Outcome]] = field(default_factory=dict)
+    order: OrderResult | None = None
 
 
 def no_advice(reason: str) -> Advice:
     """The advice where nothing was diagnosed."""
-    return Advice((), (), (), None, None, {"findings": reason, "ledger.order": reason})
+    return Advice((), (), (), None, None, dict.fromkeys(("findings", "ledger.order", "order"), reason))
 
 
 def advise(trace: Trace) -> Advice:
     """Diagnose a trace and try every fix on it."""
     # All rules and edits are loaded only where there is something to diagnose.
+    from radixadvisor.analysis.order import order_result, ordered
     from radixadvisor.diagnose.registry import detect
     from radixadvisor.diagnose.view import LogView
     from radixadvisor.prescribe.counterfactual import try_all
@@ -60,7 +63,7 @@ def advise(trace: Trace) -> Advice:
     if not view.has_text:
         return no_advice("no text: the log holds no messages to diagnose")
     candidates = detect(view)
-    trial = try_all(view, candidates)
+    trial = ordered(view, try_all(view, candidates))
     findings = [
         _finding(f"P{number}", fix, candidate)
         for number, fix in enumerate(trial.applied, start=1)
@@ -80,6 +83,7 @@ def advise(trace: Trace) -> Advice:
         order_gain=trial.before.computed - trial.after.computed,
         trial=trial,
         missing={},
+        order=order_result(view, trial),
     )
 
 

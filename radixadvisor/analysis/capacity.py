@@ -6,6 +6,8 @@ from radixadvisor.analysis.measure import Measured
 from radixadvisor.measure.capacity import capacity_table, lru_curves
 from radixadvisor.measure.optimal import optimal_hits
 from radixadvisor.results import Bounds, CapacityRow
+from radixadvisor.results_order import OrderResult
+from radixadvisor.simulate.setting import Setting
 from radixadvisor.trace import Trace
 
 #: Edges touched times sizes evaluated: what the optimal bound may cost beside the measurement itself.
@@ -50,11 +52,21 @@ def _spread(count: int, wanted: int) -> set[int]:
     return {(2 * number + 1) * count // (2 * wanted) for number in range(wanted)}
 
 
-def bounds_of(found: Measured, missing: dict[str, str]) -> Bounds:
-    """Tokens that could be served: now, and at most."""
-    later = "this version measures; it does not search for orders yet"
-    missing["bounds.best_order_found"] = missing["bounds.dp_optimum"] = later
-    missing["bounds.optimal_eviction"] = "the pool counts as unlimited; see capacity.optimal_rate"
+def bounds_of(
+    trace: Trace, found: Measured, order: OrderResult | None, setting: Setting, missing: dict[str, str]
+) -> Bounds:
+    """Tokens that could be served: now, and at most, each bound at least the one before.
+
+    The orders are those of a cache without limits, so they are no less than what any profile serves. A
+    section may be shorter than the runs that count as seen before: then the last bound is the order's.
+    """
+    current = int(found.profiles[found.headline].sum())
+    best = possible = None
+    if order is None:
+        missing["bounds.best_order_found"] = missing["bounds.dp_optimum"] = missing["order"]
+    else:
+        best = max(current, order.found)
+        possible = max(best, order.possible)
     columns = found.ledger.columns
     seen = sum(
         int(column.sum()) for name, column in columns.items() if column is not None and name != "first_seen"
@@ -62,4 +74,10 @@ def bounds_of(found: Measured, missing: dict[str, str]) -> Bounds:
     everywhere = columns["elsewhere"] is not None
     if not everywhere:
         missing["bounds.every_segment_seen_before"] = missing["ledger.elsewhere"]
-    return Bounds(int(found.profiles[found.headline].sum()), None, None, seen if everywhere else None, None)
+    evicted = None
+    if setting.capacity is None:
+        missing["bounds.optimal_eviction"] = "the pool counts as unlimited; see capacity.optimal_rate"
+    else:
+        paths = found.walks.prompt_paths(trace.unit, found.lengths)
+        evicted = optimal_hits(paths, setting.capacity)[0]
+    return Bounds(current, best, possible, max(seen, possible or 0) if everywhere else None, evicted)

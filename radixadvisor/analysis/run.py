@@ -129,7 +129,7 @@ def analyze_trace(trace: Trace, log: Log, options: AnalyzeOptions) -> Analysis:
             within_session=_hits(found.same_session, total) if trace.named_sessions else None,
         ),
         branches=branches_of(trace, found.walks, kv_bytes),
-        bounds=bounds_of(found, missing),
+        bounds=bounds_of(trace, found, advice.order, options.setting(), missing),
         capacity=rows,
         ledger=tuple(LedgerRow(row.name, row.tokens, row.share) for row in found.ledger.buckets),
         kv_bytes_per_token=kv_bytes,
@@ -152,6 +152,7 @@ def analyze_trace(trace: Trace, log: Log, options: AnalyzeOptions) -> Analysis:
         by=None if options.by is None else breakdown(trace, found, options.by),
         applications=rows_of(trace, applications, headline),
         noise=noise,
+        order=advice.order,
         settings=settings,
     )
 

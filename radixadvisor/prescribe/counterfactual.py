@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Counts = NDArray[np.int64]
 
-__all__ = ["Fix", "Trial", "interval", "try_all"]
+__all__ = ["Fix", "Trial", "interval", "try_all", "try_further"]
 
 LEAST_GAIN = 0.004
 """The share of its applications' prompt tokens that a fix gains at least, where its rule names no other."""
@@ -64,16 +64,30 @@ class Trial:
 def try_all(view: LogView, candidates: Sequence[Candidate]) -> Trial:
     """Apply, measure and order the fixes of all candidates; candidates without an edit are left out."""
     shop = Workshop(view)
+    return _try(view, shop, Trial((), (), shop.base, shop.base), candidates)
+
+
+def try_further(view: LogView, trial: Trial, candidates: Sequence[Candidate]) -> Trial:
+    """The trial with more candidates tried behind the fixes that it applies; those that gain nothing are
+    forgotten.
+    """
+    further = _try(view, Workshop(view), trial, candidates)
+    return replace(further, rejected=trial.rejected)
+
+
+def _try(view: LogView, shop: Workshop, trial: Trial, candidates: Sequence[Candidate]) -> Trial:
     groups: dict[EditSpec, list[Candidate]] = {}
     for candidate in candidates:
         if candidate.edit is not None:
             groups.setdefault(candidate.edit, []).append(candidate)
-    tried = {spec: shop.with_edit(shop.base, spec) for spec in groups}
-    alone = {spec: _gain(shop.base, variant) for spec, variant in tried.items()}
-    gains = dict(alone)
+    tried = {spec: shop.with_edit(trial.before, spec) for spec in groups}
+    alone = {spec: _gain(trial.before, variant) for spec, variant in tried.items()}
+    state = trial.after
+    if state is not trial.before:
+        tried = {spec: shop.with_edit(state, spec) for spec in groups}
+    gains = {spec: _gain(state, variant) for spec, variant in tried.items()}
     least = {spec: _least(view, spec, members) for spec, members in groups.items()}
-    state = shop.base
-    applied: list[Fix] = []
+    applied = list(trial.applied)
     while gains:
         step = _best(shop, state, gains, least)
         if not step:
@@ -93,7 +107,7 @@ def try_all(view: LogView, candidates: Sequence[Candidate]) -> Trial:
     for spec in gains:
         following = tried[spec] if tried[spec].edits == (*state.edits, spec) else shop.with_edit(state, spec)
         rejected.append(_fix(view, spec, groups[spec], alone[spec], state, following))
-    return Trial(tuple(applied), tuple(rejected), shop.base, state)
+    return Trial(tuple(applied), tuple(rejected), trial.before, state)
 
 
 def _gain(before: Variant, after: Variant) -> int:

@@ -1,4 +1,4 @@
-"""``python -m tests.update_readme``: bring what the README shows, and the committed example, up to date."""
+"""``python -m tests.update_readme``: bring what README and docs show, and the committed example, up to date."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from radixadvisor.report.write import SKILL_FILE
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 README = REPOSITORY / "README.md"
+EXERCISES = REPOSITORY / "docs" / "exercises.md"
 EXAMPLE = REPOSITORY / "outputs" / SKILL_FILE
 SAMPLE = "samples/mixed-apps.jsonl"
 SHOWN = re.compile(r"^```\n\$ radixadvisor (.*)\n((?:.*\n)*?)```$", flags=re.MULTILINE)
@@ -38,7 +39,7 @@ def printed(arguments: str) -> str:
 
 
 def updated(readme: str) -> str:
-    """The README with every shown command's present output."""
+    """A page with every shown command's present output."""
     os.environ["COLUMNS"] = "80"
     return SHOWN.sub(lambda block: f"```\n$ radixadvisor {block[1]}\n{printed(block[1])}```", readme)
 
@@ -51,4 +52,5 @@ def example() -> str:
 
 if __name__ == "__main__":
     EXAMPLE.write_text(example(), encoding="utf-8")
-    README.write_text(updated(README.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in (README, EXERCISES):
+        page.write_text(updated(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -135,7 +135,7 @@ def test_a_matrix_tells_the_story(capsys: pytest.CaptureFixture[str]) -> None:
     assert runs["given", "lpm"]["speedup"]["prefill_flops"] > 3
     assert runs["shuffled", "lpm"]["speedup"]["prefill_flops"] < 1.3
     assert all(run["hits"]["measured"] == run["hits"]["recorded"] for run in found["runs"])
-    assert {claim["name"] for claim in found["claims"]} == {"cache", "order", "policy"}
+    assert {claim["name"] for claim in found["claims"]} == {"decision", "cache", "order", "policy"}
 
 
 def test_prescriptions_are_run(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,6 +20,7 @@ ROOMS = [
         "predict",
         "verdict",
         "results_advice",
+        "results_order",
         "results",
         "analysis",
         "replaying",

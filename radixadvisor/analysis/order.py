@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from radixadvisor.analysis.canonical import list_orders
 from radixadvisor.analysis.sectioned import Sectioned, sectioned
 from radixadvisor.diagnose.candidate import Candidate, Place
 from radixadvisor.diagnose.placing import shown
@@ -68,6 +69,7 @@ def order_result(view: LogView, trial: Trial) -> OrderResult:
         found=given + gained,
         possible=given + gained + gap,
         sections=tuple(_row(view, found) for found in searched),
+        lists=list_orders(view, _state(view, after)),
     )
 
 

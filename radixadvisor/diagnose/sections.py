@@ -28,7 +28,8 @@ JSON = "{json}"
 """The name of any other run of JSON objects."""
 
 _START = re.compile(
-    r"^(?:(?P<heading>#{1,6} [^\n]*[^\W\d_][^\n]*)|[ \t]*(?P<tag><[A-Za-z][\w-]*)(?:\s[^<>\n]*)?>[ \t]*(?=\n|$)"
+    r"^(?:(?P<heading>#{1,6} [^\n]*[^\W\d_][^\n]*)"
+    r"|[ \t]*(?P<tag><[A-Za-z][\w-]*)(?:\s[^<>\n]*)?>[ \t]*(?=\n|$)"
     rf"|(?P<label>[*\s]*(?:{LABELS})\**:)|(?P<json>[{{\[]))",
     re.IGNORECASE | re.MULTILINE,
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 from radixadvisor.report.escape import clip, mask
 from radixadvisor.report.numbers import count, percent, plural
+from radixadvisor.report.order import order_sentence
 from radixadvisor.results import Analysis, CheckedRule, Finding, Prescription
 
 __all__ = ["AdviceView", "FindingRow", "FixRow", "advice_view", "checked_row", "finding_row", "fix_row"]
@@ -97,6 +98,8 @@ def _summary(analysis: Analysis) -> str:
         )
     elif "findings" not in analysis.not_evaluated:
         parts.append("No fault was found in how the prompts are built.")
+    if analysis.order is not None:
+        parts.append(order_sentence(analysis))
     return " ".join([*parts, *_serving_summary(analysis)])
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from radixadvisor.report.advice import checked_row, finding_row, fix_row
 from radixadvisor.report.escape import clip, mask
+from radixadvisor.report.order import order_row
 from radixadvisor.report.prediction import prediction_row
 from radixadvisor.report.reasons import not_evaluated
 from radixadvisor.report.settings import settings_row
@@ -88,6 +89,7 @@ def to_dict(analysis: Analysis) -> dict[str, Any]:
         "by": None if analysis.by is None else _breakdown(analysis.by),
         "applications": [_application(row) for row in analysis.applications[:_MOST_GROUPS]],
         "noise": _noise(analysis.noise),
+        "order": order_row(analysis.order),
         "prediction": prediction_row(analysis.prediction),
         "calibration": _calibration(analysis),
         "verdict": verdict_row(analysis.verdict),

@@ -27,6 +27,8 @@ def not_evaluated(analysis: Analysis) -> dict[str, str]:
     if "findings" in reasons:
         for name in ("checked", "prescriptions"):
             reasons.setdefault(name, reasons["findings"])
+    if analysis.order is None:
+        reasons.setdefault("order", reasons.get("findings", "no order was searched"))
     if not analysis.tokenizers:
         reasons.setdefault("tokenizer", "the log holds no text: nothing was tokenized")
     if analysis.settings is None:

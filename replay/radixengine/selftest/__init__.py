@@ -1,0 +1,1 @@
+"""Does the engine compute what it should here, and how fast: ``python -m radixengine.selftest``."""

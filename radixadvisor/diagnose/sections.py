@@ -30,9 +30,13 @@ JSON = "{json}"
 _START = re.compile(
     r"^(?:(?P<heading>#{1,6} [^\n]*[^\W\d_][^\n]*)"
     r"|[ \t]*(?P<tag><[A-Za-z][\w-]*)(?:\s[^<>\n]*)?>[ \t]*(?=\n|$)"
-    rf"|(?P<label>[*\s]*(?:{LABELS})\**:)|(?P<json>[{{\[]))",
+    rf"|(?P<label>[*\s]*(?:{LABELS})\**:)|(?P<json>[{{\[]|```\w*[ \t]*\n\s*[{{\[]))",
     re.IGNORECASE | re.MULTILINE,
 )
+_FENCE = re.compile(r"\s*(```\w*[ \t]*\n\s*)?")
+_FENCE_END = re.compile(r"\s*```")
+_LEAD = re.compile(r"(?:^|\n)([^\n]*\w[^\n]*:[ \t]*\n\s*)$")
+_LONGEST_LEAD = 80
 _SEPARATORS = re.compile(r"[\s,]*")
 _DEFINES = ("parameters", "input_schema", "inputSchema", "arguments", "function")
 _LEAST_JSON = 40
@@ -69,7 +73,7 @@ def sections_of(text: str) -> tuple[Section, ...]:
         if text[at : section.start].strip():
             tiled.append(Section(TEXT, at, section.start, False))
             free += 1
-        end = section.end if section.closed else limit
+        end = min(section.end, limit) if section.closed else limit
         tiled.append(
             section._replace(start=at if not text[at : section.start].strip() else section.start, end=end)
         )
@@ -102,37 +106,66 @@ def _marked(text: str) -> Iterator[Section]:
     while (match := _START.search(text, at)) is not None:
         start = match.start()
         at = match.end()
-        if match["heading"]:
-            headed = True
-            yield Section(" ".join(match["heading"].split()), start, len(text), False)
-        elif match["label"]:
-            headed = True
-            yield Section(" ".join(match["label"].split()).casefold(), start, len(text), False)
+        if match["json"]:
+            run = _run_at(text, start)
+            if run is None:
+                continue
+            at = run.end
+            if run.defines or not headed:
+                yield Section(DEFINITIONS if run.defines else JSON, _introduced(text, start), at, True)
         elif match["tag"]:
             close = text.find(f"</{match['tag'][1:]}>", at)
-            if close >= 0:
-                at = close + len(match["tag"]) + 2
-                if not headed:
-                    yield Section(f"{match['tag']}>", start, at, True)
+            if close < 0:
+                continue
+            run = _run_at(text, at)
+            defines = run is not None and run.defines and not text[run.end : close].strip()
+            at = close + len(match["tag"]) + 2
+            if defines or not headed:
+                yield Section(DEFINITIONS if defines else f"{match['tag']}>", start, at, True)
         else:
-            end, defines = _json_run(text, start)
-            at = max(end, at)
-            if not headed and end - start >= _LEAST_JSON:
-                yield Section(DEFINITIONS if defines else JSON, start, end, True)
+            headed = True
+            run = _run_at(text, at)
+            if run is not None and run.defines:
+                at = run.end
+                yield Section(DEFINITIONS, start, at, True)
+            elif match["heading"]:
+                yield Section(" ".join(match["heading"].split()), start, len(text), False)
+            else:
+                yield Section(" ".join(match["label"].split()).casefold(), start, len(text), False)
 
 
-def _json_run(text: str, start: int) -> tuple[int, bool]:
+def _introduced(text: str, start: int) -> int:
+    """Where the line begins that leads in a block, such as ``Available tools:``; else the block's start."""
+    lead = _LEAD.search(text, max(start - _LONGEST_LEAD, 0), start)
+    return start if lead is None else lead.start(1)
+
+
+class _Run(NamedTuple):
     """Where a run of JSON objects, or lists of them, ends, and whether all define tools."""
-    at, end, defines = start, start, True
+
+    end: int
+    defines: bool
+
+
+def _run_at(text: str, start: int) -> _Run | None:
+    """The run that begins here, white space and a code fence aside; None for none of some length."""
+    fence = _FENCE.match(text, start)
+    assert fence is not None
+    at = end = fence.end()
+    defines = True
     while at < len(text) and text[at] in "{[":
         try:
-            value, end = _DECODER.raw_decode(text, at)
+            value, stop = _DECODER.raw_decode(text, at)
         except (ValueError, RecursionError):
             break
         items = value if isinstance(value, list) else [value]
         if not items or not all(isinstance(item, dict) for item in items):
-            return (start, False) if at == start else (at, defines)
+            break
         defines = defines and all(any(name in item for name in _DEFINES) for item in items)
+        end = stop
         separator = _SEPARATORS.match(text, end)
         at = separator.end() if separator else end
-    return end, defines
+    if end - fence.end() < _LEAST_JSON:
+        return None
+    closing = _FENCE_END.match(text, end) if fence[1] else None
+    return _Run(closing.end() if closing else end, defines)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from radixadvisor.diagnose.clusters import Cluster, cluster_requests
-from radixadvisor.diagnose.sections import DEFINITIONS, TEXT, sections_of
+from radixadvisor.diagnose.sections import DEFINITIONS, sections_of
 from radixadvisor.diagnose.slots import Zone, zones_of
 from radixadvisor.diagnose.zones import LAST
 from radixadvisor.measure.segments import Prompt, SegmentMatch, match_segments
@@ -138,4 +138,4 @@ class LogView:
 
 def _asks_before_tools(zone: Zone) -> bool:
     told = [[section.name for section in sections_of(text)] for text in zone.template.sample]
-    return zone.name == LAST and told.count([TEXT, DEFINITIONS]) > len(told) // 2
+    return zone.name == LAST and sum(names[1:] == [DEFINITIONS] for names in told) > len(told) // 2

@@ -7,12 +7,12 @@ back as history.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from radixadvisor.diagnose.clusters import HEAD_ROLES, head_of
 from radixadvisor.diagnose.items import by_name, items_of
-from radixadvisor.diagnose.sections import REQUEST, TEXT, sections_of
+from radixadvisor.diagnose.sections import REQUEST, TEXT, Section, sections_of
 from radixadvisor.diagnose.zones import FIRST, find_block, zone_index
 from radixadvisor.prescribe.edits.text import Change, cut, in_zone, replaced, with_message
 from radixadvisor.records import Message, Request
@@ -75,30 +75,40 @@ def reorder_blocks(request: Request, parameters: Mapping[str, str]) -> Request:
 
 def order_sections(request: Request, parameters: Mapping[str, str]) -> Request:
     """Write the sections of a message (see ``diagnose.sections``) in the order of their names, a JSON list,
-    with ``joiner`` between them. A text that lacks some is ordered too, one that has others is left alone.
+    with ``joiner`` between them. A text that lacks some is ordered too, one that has others is left alone;
+    so is one in which, once ordered, other sections would be found.
 
     Text that comes to stand behind a section without an end of its own gets a tag.
     """
     ranks = {name: rank for rank, name in enumerate(json.loads(parameters["order"]))}
-    ranks[REQUEST] = ranks.get(TEXT, -1)
+    if TEXT in ranks:
+        ranks.setdefault(REQUEST, ranks[TEXT])
 
     def change(message: Message) -> Message:
         text = message.text
         found = sections_of(text)
-        if len(found) < 2 or any(ranks.get(section.name, -1) < 0 for section in found):
+        if len(found) < 2 or any(section.name not in ranks for section in found):
             return message
-        pieces: list[str] = []
-        closed = True
-        for section in sorted(found, key=lambda section: ranks[section.name]):
-            piece = text[section.start : section.end].strip("\n")
-            if section.name == TEXT and pieces and not closed:
-                piece = f"{REQUEST}\n{piece}\n</{REQUEST[1:]}"
-            pieces.append(piece)
-            closed = section.closed
+        pieces = _pieces(text, sorted(found, key=lambda section: ranks[section.name]))
         ordered = parameters["joiner"].join(pieces) + text[len(text.rstrip("\n")) :]
-        return message if ordered == text else replaced(message, 0, len(text), ordered)
+        if ordered == text or _pieces(ordered, sections_of(ordered)) != pieces:
+            return message
+        return replaced(message, 0, len(text), ordered)
 
     return in_zone(request, parameters["zone"], change)
+
+
+def _pieces(text: str, sections: Iterable[Section]) -> list[str]:
+    """Texts of sections in the order given."""
+    pieces: list[str] = []
+    closed = True
+    for section in sections:
+        piece = text[section.start : section.end].strip("\n")
+        if section.name == TEXT and not closed:
+            piece = f"{REQUEST}\n{piece}\n</{REQUEST[1:]}"
+        pieces.append(piece)
+        closed = section.closed
+    return pieces
 
 
 def pin_front(request: Request, parameters: Mapping[str, str]) -> Request:

@@ -29,6 +29,7 @@ from radixadvisor.commands.gpus import gpus
 from radixadvisor.commands.lock import lock
 from radixadvisor.commands.models import models
 from radixadvisor.commands.replay import replay
+from radixadvisor.commands.rewrite import rewrite
 from radixadvisor.commands.rules import rules
 from radixadvisor.commands.simulate import simulate
 from radixadvisor.errors import AdvisorError
@@ -67,6 +68,7 @@ app.command()(gpus)
 app.command()(lock)
 app.command()(models)
 app.command()(replay)
+app.command()(rewrite)
 app.command()(rules)
 app.command()(simulate)
 

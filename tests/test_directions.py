@@ -24,6 +24,7 @@ ROOMS = [
         "results",
         "analysis",
         "replaying",
+        "rewriting",
         "endpoint",
         "report",
     ],

@@ -14,7 +14,7 @@ import msgspec
 from .files import ByteStream
 from .raw import Unusable, parse
 
-__all__ = ["Frame", "frames", "is_json", "lines_of", "values"]
+__all__ = ["Frame", "form_of", "frames", "is_json", "lines_of", "values"]
 
 LONGEST = 1 << 28  # bytes in one record; beyond it the input is no log but a hole
 _LONGEST_SCALAR = 1 << 20
@@ -50,11 +50,12 @@ def is_json(data: bytes) -> bool:
 
 def frames(stream: ByteStream) -> Iterator[Frame]:
     """The records of a text stream; how they are separated is told from its head."""
-    form = _form(stream.head)
+    form = form_of(stream.head)
     return lines_of(stream) if form == "lines" else values(stream, array=form == "array")
 
 
-def _form(head: bytes) -> str:
+def form_of(head: bytes) -> str:
+    """How the records of a stream are separated, told from its head: ``lines``, ``array`` or ``values``."""
     text = head.lstrip()
     lines = text.split(b"\n")
     alone = len(lines) == 1

@@ -19,7 +19,7 @@ from radixadvisor.render.base import RenderError
 from radixadvisor.tokens.engine import TokenizerChoice, choose
 from radixadvisor.trace.build import TokenOptions
 
-__all__ = ["EXPORTS", "body_of", "save_requests"]
+__all__ = ["EXPORTS", "body_of", "message_of", "save_requests"]
 
 _NAMES = {"lora": "lora_name", "cache_salt": "cache_salt", "extra_key": "extra_key"}
 
@@ -70,7 +70,7 @@ def _part(part: Part) -> dict[str, Any]:
     return _kept(type="text", text=part.text, cache_control=control)
 
 
-def _message(message: Message) -> dict[str, Any]:
+def message_of(message: Message) -> dict[str, Any]:
     """A message in the form of the chat API."""
     content = message.content
     calls = [
@@ -93,7 +93,7 @@ def body_of(request: Request) -> dict[str, Any]:
     """A request as the body of OpenAI's chat or completions API, parameters as logged."""
     body: dict[str, Any] = _kept(model=request.model or None)
     if request.messages is not None:
-        body["messages"] = [_message(message) for message in request.messages]
+        body["messages"] = [message_of(message) for message in request.messages]
     elif request.text is not None:
         body["prompt"] = request.text
     else:
@@ -109,7 +109,7 @@ def _response(output: Output | None) -> Any:
         return None
     reason = "stop" if output.stopped else "length"
     if output.message is not None:
-        return {"choices": [{"message": _message(output.message), "finish_reason": reason}]}
+        return {"choices": [{"message": message_of(output.message), "finish_reason": reason}]}
     if output.text is not None:
         return {"choices": [{"text": output.text, "finish_reason": reason}]}
     if output.tokens is not None:

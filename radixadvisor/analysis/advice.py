@@ -57,13 +57,12 @@ def advise(trace: Trace) -> Advice:
     from radixadvisor.analysis.order import order_result, ordered
     from radixadvisor.diagnose.registry import detect
     from radixadvisor.diagnose.view import LogView
-    from radixadvisor.prescribe.counterfactual import try_all
 
     view = LogView(trace)
     if not view.has_text:
         return no_advice("no text: the log holds no messages to diagnose")
     candidates = detect(view)
-    trial = ordered(view, try_all(view, candidates))
+    trial = ordered(view, candidates)
     findings = [
         _finding(f"P{number}", fix, candidate)
         for number, fix in enumerate(trial.applied, start=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from radixadvisor.diagnose.placing import shown
 from radixadvisor.diagnose.rules import rule
 from radixadvisor.diagnose.view import LogView
 from radixadvisor.diagnose.zones import place_of, zone_index
-from radixadvisor.prescribe.counterfactual import Trial, try_further
+from radixadvisor.prescribe.counterfactual import Trial, try_all, try_further
 from radixadvisor.prescribe.order.dp import Ordering, best_order, greedy_order
 from radixadvisor.prescribe.order.rows import batch_order
 from radixadvisor.prescribe.order.table import cost_of
@@ -47,15 +47,17 @@ class _Searched:
         return self.written > self.best.cost
 
 
-def ordered(view: LogView, trial: Trial) -> Trial:
-    """The trial with the orders of sections tried behind its fixes."""
-    candidates = [_candidate(view, found) for found in _search(view, trial.after) if found.gains]
-    return try_further(view, trial, candidates) if candidates else trial
+def ordered(view: LogView, candidates: Sequence[Candidate]) -> Trial:
+    """Suspected faults and orders of sections tried together, then what is left to order behind the fixes."""
+    first = _search(view, view.request)
+    trial = try_all(view, [*candidates, *(_candidate(view, found) for found in first if found.gains)])
+    left = [_candidate(view, found) for found in _search(view, _state(view, trial.after)) if found.gains]
+    return try_further(view, trial, left) if left else trial
 
 
 def order_result(view: LogView, trial: Trial) -> OrderResult:
     """Rates and bounds of the order that is prescribed, per log and per message that has sections."""
-    searched = _search(view, trial.after)
+    searched = _search(view, _state(view, trial.after))
     gap = sum(_tokens_short(view, found) for found in searched if found.gains)
     base, after = trial.before, trial.after
     served, total = int(after.served.sum()), int(after.lengths.sum())
@@ -73,9 +75,9 @@ def order_result(view: LogView, trial: Trial) -> OrderResult:
     )
 
 
-def _search(view: LogView, variant: Variant) -> list[_Searched]:
+def _search(view: LogView, state: Callable[[int], Request]) -> list[_Searched]:
     searched = []
-    for table in sectioned(view, _state(view, variant)):
+    for table in sectioned(view, state):
         numbers = table.table()
         written = table.written(numbers)
         searched.append(_Searched(table, best_order(numbers), greedy_order(numbers), written, numbers.tokens))

@@ -33,6 +33,7 @@ _START = re.compile(
     rf"|(?P<label>[*\s]*(?:{LABELS})\**:)|(?P<json>[{{\[]|```\w*[ \t]*\n\s*[{{\[]))",
     re.IGNORECASE | re.MULTILINE,
 )
+_FIELD = re.compile(r"(?:\A|(?<=\n))([^\W\d_][\w /-]{0,30}:)(?=[ \t]*\S)")
 _FENCE = re.compile(r"\s*(```\w*[ \t]*\n\s*)?")
 _FENCE_END = re.compile(r"\s*```")
 _LEAD = re.compile(r"(?:^|\n)([^\n]*\w[^\n]*:[ \t]*\n\s*)$")
@@ -61,7 +62,7 @@ def sections_of(text: str) -> tuple[Section, ...]:
     What comes twice under one name is no section. Text beside sections is one itself if there is one stretch
     of it, else each stretch belongs to the section before it.
     """
-    found = list(_marked(text))
+    found = list(_marked(text)) or list(_fields(text))
     counts = Counter(section.name for section in found)
     found = [section for section in found if counts[section.name] == 1]
     if not found:
@@ -132,6 +133,14 @@ def _marked(text: str) -> Iterator[Section]:
                 yield Section(" ".join(match["heading"].split()), start, len(text), False)
             else:
                 yield Section(" ".join(match["label"].split()).casefold(), start, len(text), False)
+
+
+def _fields(text: str) -> Iterator[Section]:
+    """The fields of a text that is nothing but fields: a name of any kind and what stands behind it."""
+    found = list(_FIELD.finditer(text))
+    if len(found) > 1 and not text[: found[0].start()].strip():
+        for match in found:
+            yield Section(" ".join(match[1].split()).casefold(), match.start(), len(text), False)
 
 
 def _introduced(text: str, start: int) -> int:

@@ -98,9 +98,8 @@ def _summary(analysis: Analysis) -> str:
         )
     elif "findings" not in analysis.not_evaluated:
         parts.append("No fault was found in how the prompts are built.")
-    if analysis.order is not None:
-        parts.append(order_sentence(analysis))
-    return " ".join([*parts, *_serving_summary(analysis)])
+    sentences = [*parts, *_serving_summary(analysis), order_sentence(analysis)]
+    return " ".join(sentence for sentence in sentences if sentence)
 
 
 def _serving_summary(analysis: Analysis) -> Iterator[str]:

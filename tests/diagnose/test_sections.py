@@ -37,6 +37,9 @@ def names(text: str) -> list[str]:
         ("Context: one\n\nQuestion: two", ["context:", "question:"]),
         ("<a>\n## B\none\n</a>\ntwo", ["<a>", TEXT]),
         ("zero\n<a>\none\n</a>\ntwo", [TEXT, "<a>"]),
+        ("Title: one\n\nReview: two\nthree\n", ["title:", "review:"]),
+        ("So: one\n\nand two", []),
+        ("Hello, so it begins\nTitle: one\nReview: two", []),
         ("#### 72\nand\n#### 73", []),
     ],
 )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import astuple
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 import msgspec
 
@@ -20,6 +20,7 @@ from radixadvisor.ingest.pickles import is_pickle
 from radixadvisor.ingest.tables import delimiter
 from radixadvisor.paths import replacing
 from radixadvisor.records import Message, Request
+from radixadvisor.rewriting.by_text import patched_by_text
 from radixadvisor.rewriting.patch import patched
 from radixadvisor.trace.build import TokenOptions
 from radixadvisor.trace.exports import save_requests
@@ -27,6 +28,9 @@ from radixadvisor.trace.exports import save_requests
 __all__ = ["FALLBACK", "write_log"]
 
 FALLBACK = "openai_chat"
+Patch = Callable[[bytes, Request, Request], bytes | None]
+
+_UNPLACED = "its records do not show where a changed prompt stands"
 _HEAD = 1 << 18
 
 
@@ -43,11 +47,11 @@ def write_log(
     """
     final = [edits.get(index, request) for index, request in enumerate(requests)]
     with replacing(out, private=True) as temporary:
-        why = _in_place(source, temporary, out, requests, edits)
-        if not why and not _reads_back(temporary, dialect, final):
-            why = "its records do not show where all of a changed prompt stands"
-        if not why:
-            return dialect, ""
+        for patch in (patched, patched_by_text):
+            why = _in_place(source, temporary, out, requests, edits, patch)
+            if not why and _reads_back(temporary, dialect, final):
+                return dialect, ""
+        why = why or _UNPLACED
         plain = temporary.with_name(temporary.name + ".jsonl")
         try:
             save_requests(final, plain, "openai", TokenOptions(), _refused)
@@ -64,7 +68,12 @@ def _refused(skip: object) -> None:
 
 
 def _in_place(
-    source: Path, temporary: Path, out: Path, requests: Sequence[Request], edits: Mapping[int, Request]
+    source: Path,
+    temporary: Path,
+    out: Path,
+    requests: Sequence[Request],
+    edits: Mapping[int, Request],
+    patch: Patch,
 ) -> str:
     """Write the log in its own form; or why that cannot be."""
     (item,) = expand([str(source)])
@@ -87,9 +96,9 @@ def _in_place(
                     index = places.get(line, -1)
                     new = None
                     if record and index in edits:
-                        new = patched(record, requests[index], edits[index])
+                        new = patch(record, requests[index], edits[index])
                         if new is None:
-                            return "its records do not show where a changed prompt stands"
+                            return _UNPLACED
                     packed.write(before + (record if new is None else new) + after)
         except (msgspec.DecodeError, RecursionError, KeyError, ValueError):
             return "a changed record has another form than its dialect's"
@@ -126,17 +135,22 @@ def _values(stream: ByteStream, *, array: bool) -> Iterator[tuple[int, bytes, by
     yield 0, b"[" if array and between == b"[\n" else b"", b"", b"\n]\n" if array else b"\n"
 
 
-def _compressed(path: Path, out: Path) -> BinaryIO:
-    """The file, packed as the name of the result says."""
-    if out.suffix == ".gz":
-        import gzip
+@contextmanager
+def _compressed(path: Path, out: Path) -> Iterator[IO[bytes]]:
+    """The file, packed as the name of the result says; the same content gives the same bytes."""
+    with path.open("wb") as plain:
+        if out.suffix == ".gz":
+            import gzip
 
-        return gzip.GzipFile(filename="", fileobj=path.open("wb"), mode="wb", mtime=0)  # type: ignore[return-value]
-    if out.suffix == ".zst":
-        import zstandard
+            with gzip.GzipFile(filename="", mode="wb", fileobj=plain, mtime=0) as packed:
+                yield packed
+        elif out.suffix == ".zst":
+            import zstandard
 
-        return zstandard.open(path, "wb")  # type: ignore[no-any-return]
-    return path.open("wb")
+            with zstandard.ZstdCompressor().stream_writer(plain, closefd=False) as writer:
+                yield writer
+        else:
+            yield plain
 
 
 def _reads_back(path: Path, dialect: str, wanted: Sequence[Request]) -> bool:

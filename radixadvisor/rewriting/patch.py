@@ -1,8 +1,8 @@
 """An edited request put back into the record that it was read from; everything else in it stays as it is.
 
 A record may hold its messages anywhere: at the top, in the body of an envelope, or in a string that is JSON.
-All lists of as many messages are changed alike; whether the record then reads as the edited request is for the
-caller to check, by reading it.
+All lists of as many messages are changed alike; whether the record then reads as the edited request is for
+the caller to check, by reading it.
 """
 
 from __future__ import annotations
@@ -65,9 +65,11 @@ def _field(
         except (msgspec.DecodeError, RecursionError):
             return None
         return None if new is None or new == inner.strip() else msgspec.json.encode(new.decode())
-    messages = edited.messages or ()
-    if name == "system" and messages and messages[0] is not (original.messages or (None,))[0]:
-        return _content(held, (original.messages or ())[0], messages[0])
+    before, after = original.messages or (), edited.messages or ()
+    if name == "system" and before and after and before[0].role == after[0].role == "system":
+        if before[1:] == after[1:]:
+            done.add("messages")
+        return None if before[0] is after[0] else _content(held, before[0], after[0])
     if name in _MESSAGES and held[:1] == b"[":
         return _messages(held, original, edited, system, done)
     if name == "tools" and held[:1] == b"[":

@@ -101,7 +101,8 @@ def claim_line(claim: Claim) -> str:
     why = f"; {claim.reason}" if claim.reason else ""
     return (
         f"{claim.outcome}: {claim.text} ({claim.quantity} of {first} over {second}: predicted "
-        f"{times(claim.predicted)}, measured {times(claim.measured)}, counts from {claim.threshold:.3g}x{why})"
+        f"{times(claim.predicted)}, measured {times(claim.measured)}, "
+        f"counts from {claim.threshold:.3g}x{why})"
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import astuple
 from pathlib import Path
-from typing import IO
+from typing import Protocol
 
 import msgspec
 
@@ -32,6 +32,10 @@ Patch = Callable[[bytes, Request, Request], bytes | None]
 
 _UNPLACED = "its records do not show where a changed prompt stands"
 _HEAD = 1 << 18
+
+
+class _Sink(Protocol):
+    def write(self, data: bytes, /) -> int: ...
 
 
 def write_log(
@@ -136,7 +140,7 @@ def _values(stream: ByteStream, *, array: bool) -> Iterator[tuple[int, bytes, by
 
 
 @contextmanager
-def _compressed(path: Path, out: Path) -> Iterator[IO[bytes]]:
+def _compressed(path: Path, out: Path) -> Iterator[_Sink]:
     """The file, packed as the name of the result says; the same content gives the same bytes."""
     with path.open("wb") as plain:
         if out.suffix == ".gz":

@@ -1,4 +1,4 @@
-"""``python -m tests.update_readme``: bring what README and docs show, and the committed example, up to date."""
+"""``python -m tests.update_readme``: bring README, docs and the committed example up to date."""
 
 from __future__ import annotations
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isfinite
 from typing import Any
 
-from radixadvisor.report.escape import code
-from radixadvisor.report.numbers import compact, percent, plural
+from radixadvisor.report.escape import code, prose
+from radixadvisor.report.numbers import compact, duration, percent, plural
 from radixadvisor.results import Analysis
 from radixadvisor.results_advice import Settings, SettingTrial
+from radixadvisor.simulate.hosted_profiles import HostedProfile, provider, providers
 
 __all__ = ["settings_row", "settings_section"]
 
@@ -40,9 +42,10 @@ def _trial(trial: SettingTrial) -> dict[str, Any]:
 
 
 def settings_section(analysis: Analysis) -> Iterator[str]:
-    """Flags for SGLang and vLLM, each with what was simulated; nothing where nothing was tried."""
+    """Flags for SGLang and vLLM, each with what was simulated; for a hosted API what its cache asks for."""
     found = analysis.settings
     if found is None:
+        yield from _hosted(analysis.hits.headline)
         return
     yield "## Engine settings"
     yield ""
@@ -64,6 +67,41 @@ def settings_section(analysis: Analysis) -> Iterator[str]:
     for flag, why in _vllm(analysis):
         yield f"- {code(flag)}: {why}"
     yield ""
+
+
+def _hosted(headline: str) -> Iterator[str]:
+    """The rules of a hosted API's cache that a client can do something about."""
+    if headline not in providers():
+        return
+    api = provider(headline)
+    yield "## What the API's cache asks for"
+    yield ""
+    yield f"By the rules of {code(api.name)} as checked on {api.checked} ({prose(api.source)}):"
+    yield ""
+    more = "; some models ask for more" if api.minimums else ""
+    steps = f", in steps of {api.step}" if api.step > 1 else ""
+    yield f"- Prefixes of {plural(api.minimum, 'token')} and more are cached{steps}{more}."
+    if isfinite(api.lifetime):
+        yield f"- An entry lives {duration(api.lifetime)} after its last use{_lifetimes(api)}."
+    if api.kind == "breakpoints":
+        yield (
+            f"- Mark where a shared beginning ends, with at most {api.max_breakpoints} `cache_control` "
+            "breakpoints: behind tools and instructions, and behind the last turn."
+        )
+    if api.route_tokens:
+        yield (
+            f"- Requests are routed by their first {api.route_tokens} tokens and `prompt_cache_key`: one key "
+            f"per shared beginning, below {api.per_minute} requests a minute each."
+        )
+    if api.keys_all:
+        named = ", ".join(code(name) for name in api.keys_all)
+        yield f"- Keep {named} the same among requests that share a prompt: they are part of the cache's key."
+    yield ""
+
+
+def _lifetimes(api: HostedProfile) -> str:
+    others = [f"{name} by choice" for name, seconds in api.lifetimes.items() if seconds != api.lifetime]
+    return f" ({', '.join(others)})" if others else ""
 
 
 def _sglang(found: Settings) -> Iterator[tuple[str, str]]:

@@ -117,4 +117,7 @@ def test_where_nothing_was_tried_the_reason_is_told(tmp_path: Path) -> None:
     log.write_text("".join(json.dumps(row) + "\n" for row in rows))
     hosted = radixadvisor.analyze(str(log)).analysis
     assert hosted.settings is None
+    section = to_markdown(hosted).split("## What the API's cache asks for\n")[1].split("\n## ")[0]
+    assert "1024 tokens" in section.replace(",", "")
+    assert "prompt_cache_key" in section
     assert "settings" in to_dict(hosted)["not_evaluated"]
